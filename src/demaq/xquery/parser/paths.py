@@ -1,0 +1,172 @@
+"""Paths and steps, predicates, calls and lookups after a primary expression."""
+
+from demaq.xquery.parser.core import Parser, braced_uri
+from demaq.xquery.parser.functions import arguments, lookup_key
+from demaq.xquery.parser.primaries import primary
+from demaq.xquery.parser.tokens import NCNAME, Kind, Token
+from demaq.xquery.parser.types import KIND_TESTS, kind_test
+from demaq.xquery.tree import (
+    AxisStep,
+    DynamicCall,
+    Expr,
+    Filter,
+    KindTest,
+    Lookup,
+    Name,
+    NameTest,
+    NodeTest,
+    Path,
+)
+
+FORWARD = frozenset("child descendant attribute self descendant-or-self following-sibling following".split())
+REVERSE = frozenset("parent ancestor preceding-sibling preceding ancestor-or-self".split())
+AXES = FORWARD | REVERSE
+_BEGINS_STEP = frozenset(["@", "..", "*", ".", "$", "(", "[", "?", "%", "``["])
+
+
+def path(p: Parser) -> Expr:
+    token = p.peek()
+    leading = token.text if token.kind is Kind.SYMBOL and token.text in ("/", "//") else ""
+    if leading:
+        p.take()
+        if not _begins_step(p):
+            if leading == "//":
+                p.fail_expected("a step after `//`")
+            return Path(p.span(token.start), "/", ())
+    steps = [_step(p)]
+    separators = []
+    while p.at("/", "//"):
+        separators.append(p.take().text)
+        steps.append(_step(p))
+    if not leading and not separators:
+        return steps[0]
+    return Path(p.span(token.start), leading, tuple(steps), tuple(separators))
+
+
+def _begins_step(p: Parser) -> bool:
+    token = p.peek()
+    if token.kind is Kind.SYMBOL:
+        if token.text == "<":
+            text = p.source.text
+            return NCNAME.match(text, token.end) is not None or text.startswith(("!--", "?"), token.end)
+        return token.text in _BEGINS_STEP
+    return token.kind is not Kind.END
+
+
+def _step(p: Parser) -> Expr:
+    token = p.peek()
+    if token.text == "[" and token.kind is Kind.SYMBOL and p.source.text[: token.start].rstrip().endswith("/"):
+        p.fail(
+            "a step is missing between `/` and `[`",
+            token,
+            help="a predicate follows what it filters: write `E[…]` instead of `E/[…]`",
+        )
+    construct = p.grammar.primaries.get(token.text) if token.kind is Kind.NAME else None
+    base = construct(p) if construct is not None else None
+    if base is not None:
+        return _postfix(p, token.start, base)
+    return _axis_step(p) or _postfix(p, token.start, primary(p))
+
+
+def _axis_step(p: Parser) -> AxisStep | None:
+    token = p.peek()
+    if token.kind is Kind.SYMBOL and token.text == "..":
+        p.take()
+        return _with_predicates(p, token, "parent", KindTest(p.span_of(token), "node"))
+    if token.kind is Kind.SYMBOL and token.text == "@":
+        p.take()
+        return _with_predicates(p, token, "attribute", _node_test(p))
+    if token.kind is Kind.NAME and p.peek(1).text == "::":
+        return _with_predicates(p, token, _axis(p), _node_test(p))
+    if not _is_node_test(p):
+        return None
+    test = _node_test(p)
+    axis = (
+        "attribute" if isinstance(test, KindTest) and test.kind in ("attribute", "schema-attribute") else "child"
+    )
+    return _with_predicates(p, token, axis, test)
+
+
+def _axis(p: Parser) -> str:
+    token = p.take()
+    if token.text not in AXES:
+        p.fail(f"`{token.text}` is no axis", token, help=f"the axes are {', '.join(sorted(AXES))}")
+    p.take()
+    return token.text
+
+
+def _with_predicates(p: Parser, start: Token, axis: str, test: NodeTest) -> AxisStep:
+    predicates = []
+    while p.at("["):
+        predicates.append(_predicate(p))
+    return AxisStep(p.span(start.start), axis, test, tuple(predicates))
+
+
+def _predicate(p: Parser) -> Expr:
+    bracket = p.expect("[")
+    condition = p.expr()
+    p.close("]", bracket)
+    return condition
+
+
+def _is_node_test(p: Parser) -> bool:
+    """Is what comes a name test or a kind test, rather than a primary expression?"""
+    token = p.peek()
+    if token.kind is Kind.SYMBOL:
+        return token.text == "*"
+    if token.kind is Kind.BRACED:
+        return not (p.peek(1).kind is Kind.NAME and p.peek(2).text in ("(", "#"))
+    if token.kind is not Kind.NAME:
+        return False
+    following = p.peek(1)
+    if following.kind is not Kind.SYMBOL:
+        return True
+    if following.text == "(":
+        return token.text in KIND_TESTS
+    return following.text != "#"
+
+
+def _node_test(p: Parser) -> NodeTest:
+    token = p.peek()
+    if token.kind is Kind.NAME and token.text in KIND_TESTS and p.peek(1).text == "(":
+        return kind_test(p)
+    name = _wildcard(p) or p.name("the name of an element or attribute, or a test such as `text()`")
+    return NameTest(name.span, name)
+
+
+def _wildcard(p: Parser) -> Name | None:
+    """`*`, `*:local`, `prefix:*` or `Q{uri}*`, without white space inside."""
+    token = p.peek()
+    text = p.source.text
+    if token.kind is Kind.SYMBOL and token.text == "*":
+        p.take()
+        local = NCNAME.match(text, token.end + 1) if text.startswith(":", token.end) else None
+        if local is None:
+            return Name(p.span_of(token), "*")
+        p.seek(local.end())
+        return Name(p.span(token.start), local.group(), "*")
+    if token.kind is Kind.NAME and ":" not in token.text and text.startswith(":*", token.end):
+        p.seek(token.end + 2)
+        return Name(p.span(token.start), "*", token.text)
+    if token.kind is Kind.BRACED and text.startswith("*", token.end):
+        p.seek(token.end + 1)
+        return Name(p.span(token.start), "*", None, braced_uri(token))
+    return None
+
+
+def _postfix(p: Parser, start: int, base: Expr) -> Expr:
+    """What is called, filtered or looked up in after a primary expression."""
+    chain = 0
+    while p.at("[", "(", "?"):
+        token = p.peek()
+        p.deeper(token)
+        chain += 1
+        if token.text == "[":
+            base = Filter(p.span(start), base, _predicate(p))
+        elif token.text == "(":
+            base = DynamicCall(p.span(start), base, arguments(p))
+        else:
+            p.take()
+            base = Lookup(p.span(start), base, lookup_key(p))
+    p.shallower(chain)
+    return base
