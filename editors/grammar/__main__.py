@@ -32,13 +32,9 @@ def outputs() -> dict[Path, bytes]:
 
 def main() -> int:
     arguments = argparse.ArgumentParser(prog="python -m grammar", description=__doc__)
-    arguments.add_argument(
-        "--check", action="store_true", help="write nothing, exit 1 if a file is out of date"
-    )
+    arguments.add_argument("--check", action="store_true", help="write nothing, exit 1 if a file is out of date")
     if arguments.parse_args().check:
-        stale = [
-            path for path, content in outputs().items() if not path.exists() or path.read_bytes() != content
-        ]
+        stale = [path for path, content in outputs().items() if not path.exists() or path.read_bytes() != content]
         for path in stale:
             print(
                 f"{path.relative_to(EDITORS)} is out of date: run `python -m grammar` in {EDITORS}",

@@ -62,9 +62,8 @@ def _brackets(opening: str, closing: str, scope: str) -> Rule:
 REPOSITORY: dict[str, Rule] = {
     "expression": {
         "patterns": include(
-            "comment", "pragma", "statement", "type", "catch", "target", "with", "suffix", "step", "operator",
-            "string", "string-constructor", "raise-event", "paren", "bracket", "brace", "annotation",
-            "simple-operand", "terminator", "unbalanced",
+            "comment", "statement", "type", "catch", "target", "with", "suffix", "step", "operator",
+            "string", "paren", "bracket", "brace", "simple-operand", "terminator", "unbalanced",
         )
     },
     "operator": operand_after(*OPERATORS),
@@ -95,13 +94,15 @@ REPOSITORY: dict[str, Rule] = {
     "raise-event": span(
         RAISE_WITH_PARAMETERS,
         (("punctuation.section.parens.end", r"\)"),),
-        "comment", "event-parameter", "expression",
+        "event-parameter", "expression",
     ),
     "event-parameter": match(
         (("variable.parameter", QNAME), r"(?=\s*:=)"),
         (("punctuation.separator.sequence", ","),),
     ),
-    "annotation": match((("punctuation.definition.annotation", "%"), r"\s*", ("storage.modifier.annotation", QNAME))),
+    "annotation": match(
+        (("punctuation.definition.annotation", "%"), r"\s*", ("storage.modifier.annotation", QNAME)),
+    ),
     "type": span(
         (
             "(?:", (WORDLIKE, word("instance")), GAP, (WORDLIKE, word("of")),

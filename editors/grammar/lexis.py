@@ -19,12 +19,7 @@ CREATED = "queue|property|slicing|collection|rule"
 
 
 def word(*words: str) -> str:
-    """Any of the words, whole: `for` is not the start of `for-each`.
-
-    >>> import re
-    >>> WORD_END in word("for", "let")
-    True
-    """
+    """Any of the words, whole: `for` is not the start of `for-each`."""
     return rf"(?:{'|'.join(words)}){WORD_END}"
 
 
@@ -54,9 +49,7 @@ def match(*tokens: Token) -> Rule:
     return {"match": regex, "captures": captures}
 
 
-def span(
-    begin: Token, end: Token, *patterns: str, name: str | None = None, content: str | None = None
-) -> Rule:
+def span(begin: Token, end: Token, *patterns: str, name: str | None = None, content: str | None = None) -> Rule:
     """Everything from one token to another, with what may stand between; patterns name repository entries."""
     begin_regex, begin_captures = one_of(begin)
     end_regex, end_captures = one_of(end)

@@ -1,15 +1,18 @@
 """What an operator may be followed by.
 
-Names are not reserved in XQuery: whether `return` is a keyword depends on what stands before it. So the grammar has
-two states. An operator (or keyword) opens a span in which an operand is expected; the operand ends it:
+Names are not reserved in XQuery: whether `return` is a keyword depends on what stands before it. So the grammar
+has two states. An operator (or keyword) opens a span in which an operand is expected; the operand ends it:
 
                      operator, keyword, `(`, `[`, `{`, `,`
     after an operand ──────────────────────────────────────▶ an operand is expected
                      ◀──────────────────────────────────────
                             name, literal, `)`, `]`, `}`, `>`
 
-In the first state `return` is the keyword and `<` compares; in the second `return` is an element's name and `<` opens
-a constructor. The first state is also that of the file between its statements, so that nothing is open at its end.
+In the first state `return` is the keyword and `<` compares; in the second `return` is an element's name and `<`
+opens a constructor. The first state is also that of the file between its statements, so that nothing is open at
+its end. An operand that comes where none is expected is shown as what it is, and changes nothing.
+
+An engine sees one line at a time: a keyword of two words must have both on one line.
 """
 
 from grammar.lexis import (
@@ -74,9 +77,7 @@ CLAUSE_PREFIXES: tuple[Token, ...] = (
 
 
 def _not_before(*tokens: Token) -> str:
-    regex, _ = one_of(
-        *(tuple(part if isinstance(part, str) else part[1] for part in token) for token in tokens)
-    )
+    regex, _ = one_of(*(tuple(part if isinstance(part, str) else part[1] for part in token) for token in tokens))
     return f"(?!{regex})"
 
 
@@ -122,7 +123,6 @@ SIMPLE_OPERANDS: tuple[Token, ...] = (
     (("variable.language.context", r"\.\.?"),),
     (("keyword.operator.lookup", r"\?"), r"\s*", ("support.other.key", rf"{NCNAME}|\d+|\*")),
     *ACTIONS,
-    STEP,
     (_not_before(*PREFIXES, RAISE_WITH_PARAMETERS), *_NODE_TEST),
 )
 
@@ -131,7 +131,7 @@ NO_OPERAND = rf"[)\]}},;=|>!]|:(?!:)|{NEW_STATEMENT}"
 # The operand was a span of its own and has just closed. (`:)` and `#)` close comments and pragmas.)
 CLOSED = r"(?<=[\]}\"'`>])|(?<=\))(?<!:\))(?<!#\))"
 
-OPERAND_TAKEN: tuple[Token, ...] = ((CLOSED,), (rf"(?={NO_OPERAND})",), *SIMPLE_OPERANDS)
+OPERAND_TAKEN: tuple[Token, ...] = ((CLOSED,), (rf"(?={NO_OPERAND})",), STEP, *SIMPLE_OPERANDS)
 
 
 def operand_after(*operators: Token) -> Rule:

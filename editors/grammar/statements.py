@@ -16,6 +16,12 @@ DEFINED_AS = {
     "rule": "entity.name.function.rule",
 }
 ENDS_PROLOG = rf"(?=;|\{{|\((?!:)|:=|{NEW_STATEMENT})"
+PROLOG_WORDS = word(
+    "namespace", "default", "element", "function", "updating", "variable", "boundary-space", "base-uri",
+    "construction", "ordering", "order", "empty", "copy-namespaces", "decimal-format", "option", "context",
+    "item", "collation", "preserve", "strip", "greatest", "least", "no-preserve", "inherit", "no-inherit",
+    "ordered", "unordered", "at",
+)  # fmt: skip
 
 
 def _created(noun: str) -> Rule:
@@ -75,8 +81,10 @@ OPTIONS: dict[str, Rule] = {
         "patterns": [
             match(
                 (("storage.modifier", word("fixed", "inherited")),),
-                (("keyword.other.clause", word("value")), GAP, ("constant.language.boolean", word("true", "false")),
-                 r"(?!\s*\()"),
+                (
+                    ("keyword.other.clause", word("value")), GAP,
+                    ("constant.language.boolean", word("true", "false")), r"(?!\s*\()",
+                ),
             ),
             *include("queue-list"),
         ]
@@ -92,7 +100,9 @@ OPTIONS: dict[str, Rule] = {
     ),
     "slicing-option": name_after(((OPTION, word("on")),), "variable.other.property"),
     "collection-option": match(((OPTION, word("from")), r"(?=\s*(?:[\"']|$))")),
-    "rule-option": name_after(((OPTION, word("for")), r"(?!\s*\$|\s+(?:tumbling|sliding)\s)"), "variable.other.queue"),
+    "rule-option": name_after(
+        ((OPTION, word("for")), r"(?!\s*\$|\s+(?:tumbling|sliding)\s)"), "variable.other.queue"
+    ),
 }  # fmt: skip
 
 PROLOGS: dict[str, Rule] = {
@@ -121,12 +131,7 @@ PROLOGS: dict[str, Rule] = {
     ),
     "prolog-words": match(
         ((PROLOG, word("namespace")), GAP, ("entity.name.namespace", NCNAME), r"(?=\s*=)"),
-        (
-            (PROLOG, word("namespace", "default", "element", "function", "updating", "variable", "boundary-space", "base-uri",
-                          "construction", "ordering", "order", "empty", "copy-namespaces", "decimal-format", "option",
-                          "context", "item", "collation", "preserve", "strip", "greatest", "least", "no-preserve",
-                          "inherit", "no-inherit", "ordered", "unordered", "external", "at")),
-        ),
+        ((PROLOG, PROLOG_WORDS),),
         (("keyword.operator.assignment", "="),),
         (("support.other.option", QNAME),),
     ),

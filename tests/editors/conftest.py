@@ -21,7 +21,7 @@ class Token:
 class Highlighted:
     source: str
     tokens: tuple[Token, ...]
-    left_open: tuple[str, ...]  # the scopes of what was begun and not ended; the file's own is not among them
+    left_open: tuple[str, ...]  # the innermost scope of each span that was begun and not ended
 
     def between(self, start: int, end: int) -> Iterator[Token]:
         """The tokens of a stretch of the source that show something."""
@@ -49,7 +49,7 @@ class Highlight:
         tokens = []
         offset = 0
         for number, line in enumerate(source.splitlines(keepends=True)):
-            # babi takes a span begun in an earlier line of the same text for one begun here, so forget where it was.
+            # babi takes a span begun in an earlier line of the same text for one begun here: forget where it was.
             state = state._replace(entries=tuple(entry._replace(start=("", -1)) for entry in state.entries))
             state, regions = highlight_line(self._compiler, state, line, first_line=number == 0)
             tokens += [
@@ -57,7 +57,7 @@ class Highlight:
                 for region in regions
             ]
             offset += len(line)
-        left_open = tuple(" ".join(entry.scope) for entry in state.entries[1:])
+        left_open = tuple(entry.scope[-1] for entry in state.entries[1:])
         return Highlighted(source=source, tokens=tuple(tokens), left_open=left_open)
 
 

@@ -47,7 +47,25 @@ STATEMENTS = [
     ("create «rule» «r» «for» «q» «errorqueue» «e» «if» (a) «then» ()",
      "keyword.other.statement", "entity.name.function.rule", "keyword.other.option", "variable.other.queue",
      "keyword.other.option", "variable.other.queue", "keyword.control", "keyword.control"),
-    ("create rule\n  «r»\n  for\n  (: which :) «q»\nif (a) then ()", "entity.name.function.rule", "variable.other.queue"),
+    ("create rule\n  «r»\n  for\n  (: which :) «q»\nif (a) then ()",
+     "entity.name.function.rule", "variable.other.queue"),
+    ("create rule r for q «do» «enqueue» <«a»/> into q",
+     "keyword.control.action", "keyword.control.action", TAG),
+    *[
+        (f"create rule r for q «{prefix}» {{ <«a»/> }}", scope, TAG)
+        for scope, *prefixes in (
+            ("keyword.control", "try", "ordered", "validate", "validate strict"),
+            ("storage.type.constructor", "document", "map", "element"),
+        )
+        for prefix in prefixes
+    ],
+    ("create rule r for q «validate» «type» «t» { a }; «element» «t» { a }; «function»() { a }",
+     "keyword.control", "keyword.control", "support.type", "storage.type.constructor", TAG,
+     "storage.type.function"),
+    ("create rule r for q if (a) then\ncreate queue «e» kind basic mode persistent", "entity.name.type.queue"),
+    ("create property p as xs:int queue a«,» «b» value 1«;» «create» view v",
+     "punctuation.separator.sequence", "variable.other.queue", "punctuation.terminator",
+     "keyword.other.statement"),
     ("create rule a for b if (c) then «d»\n«create» queue e kind basic mode persistent",
      NAME, "keyword.other.statement"),
     ("create rule a for b if (c) then «create»\ncreate queue «e» kind basic mode persistent",
@@ -63,6 +81,19 @@ PROLOG = [
      "keyword.operator.occurrence", "support.type.xs", "keyword.operator.occurrence", "keyword.control.action"),
     ("declare variable $«v» as xs:int «external»;", "entity.name.variable", "keyword.other.prolog"),
     ("declare variable $v := <«a»/>; create queue «q» kind basic mode persistent", TAG, "entity.name.type.queue"),
+    ("declare variable $v «:=» «-» «1»«;»",
+     "keyword.operator.assignment", "keyword.operator.arithmetic", "constant.numeric", "punctuation.terminator"),
+    ('declare «option» «o:p» "«v»"«;»',
+     "keyword.other.prolog", "support.other.option", "string.quoted.double", "punctuation.terminator"),
+    ('declare namespace p «=» "«u»"; declare context item := «context»;',
+     "keyword.operator.assignment", "string.quoted.double", NAME),
+    ('declare %«a:b»("«function»", «1», (: «c» :)) function «local:f»() { 1 };',
+     "storage.modifier.annotation", "string.quoted.double", "constant.numeric", "comment.block",
+     "entity.name.function"),
+    ("declare function (: «c» :)\n  local:f\n(«$»x) { <«a»/> };",
+     "comment.block", "punctuation.definition.variable", TAG),
+    ("declare variable $v external«;» import schema (: «c» :) 'u' at '«v»'''«;»",
+     "punctuation.terminator", "comment.block", "string.quoted.single", "punctuation.terminator"),
     ('import «module» namespace «m» = "u" «at» "f";', "keyword.other.prolog", "entity.name.namespace",
      "keyword.other.prolog"),
 ]  # fmt: skip
@@ -78,6 +109,9 @@ ACTIONS = [
     ("if (a) then do «raise» «event» «e»(«p» := 1,\n «for» := «for»)",
      "keyword.control.action", "keyword.control.action", "variable.other.event", "variable.parameter",
      "variable.parameter", NAME),
+    ("if (a) then do «raise» «event» «e», do raise event f(«p» := (1, 2)«,» (: «c» :) «q» := 3)",
+     "keyword.control.action", "keyword.control.action", "variable.other.event", "variable.parameter",
+     "punctuation.separator.sequence", "comment.block", "variable.parameter"),
     ("if (a) then do enqueue m into q with P value «true»", NAME),
     ("if (a) then do enqueue «do» into q, «do» reset", NAME, "keyword.control.action"),
     ("if (//«do»/«enqueue») then «do»()", NAME, NAME, "support.function.builtin"),
@@ -86,12 +120,39 @@ ACTIONS = [
 NAMES_AND_KEYWORDS = [
     ("if (//«if») then «then» else «else»", NAME, NAME, NAME),
     ("if (//«if»\n) then ()", NAME),
+    ("if (a and //«if»\n) then (do raise event «if»)", NAME, "variable.other.event"),
     ("if (@«into» = $«create» «and» «and» «and» «or»)", ATTRIBUTE, VARIABLE, "keyword.operator.wordlike", NAME,
      "keyword.operator.wordlike", NAME),
     ("if (\n  «return»/«for»\n  «div» «div»)", NAME, NAME, "keyword.operator.wordlike", NAME),
     ("if (a) then «for»\n  $x «in» «in»\n  «return»\n  «return»", "keyword.control", "keyword.control", NAME,
      "keyword.control", NAME),
-    ("«for»-each(a, «for-each#2»)", "support.function.builtin", "support.function.builtin"),
+    ("(«for»-each(a, «for-each»«#»«2»))", "support.function.builtin", "support.function.builtin",
+     "keyword.operator.arity", "constant.numeric"),
+    ("(a«||»b «|» c «!» d «=>» e() «/» (f) «//» (g), «-» «+»1, «/», a/\n«if»)", "keyword.operator.concatenation",
+     "keyword.operator.set", "keyword.operator.map", "keyword.operator.arrow", "keyword.operator.path",
+     "keyword.operator.path", "keyword.operator.arithmetic", "keyword.operator.arithmetic",
+     "keyword.operator.path", NAME),
+    ("(/ «=» «return», //\n«a»«=»«return»)", COMPARISON, NAME, NAME, COMPARISON, NAME),
+    ("(a>«$»«b», a>«1», a>«.», a>/«b», a>«do» «reset»)", "punctuation.definition.variable", VARIABLE,
+     "constant.numeric", "variable.language.context", NAME, "keyword.control.action", "keyword.control.action"),
+    ("(«?»«a», $m?(b), «?»(<«c»/>), f(«?», «return»), $m ! ?«1»)", "keyword.operator.lookup", "support.other.key",
+     "keyword.operator.lookup", TAG, "keyword.operator.lookup", NAME, "support.other.key"),
+    ("(for $x in a «for» $y in «in» «for» «sliding» window $w in «in» return b)", "keyword.control", NAME,
+     "keyword.control", "keyword.control", NAME),
+    ("(for $x «allowing» «empty» in a «group» «by» $y := b «count» $c return d)", *["keyword.control"] * 5),
+    ("(typeswitch (a) case b return c «default» $x «return» <«d»/>)", "keyword.control", "keyword.control", TAG),
+    ("(switch (a) case b return c «default»\n «return» <«d»/>)", "keyword.control", "keyword.control", TAG),
+    ("(«ordered» { a }, «validate» «lax» { b }, «validate» «type» «c» { d }, «ordered», «validate», «try»)",
+     "keyword.control", "keyword.control", "keyword.control", "keyword.control", "keyword.control",
+     "support.type", NAME, NAME, NAME),
+    ("(let $f as «function»(«xs:int»«,» «a»«?») «as» «b» := c,"
+     " d as (: «e» :) element((: «f» :) g) := h, i as «,» j)",
+     "support.type.kind-test", "support.type.xs", "punctuation.separator.sequence", "support.type",
+     "keyword.operator.occurrence", "keyword.other.as", "support.type", "comment.block", "comment.block",
+     "punctuation.separator.sequence"),
+    ("(a instance of function(function(b) «as» c) as d, e instance of %«f» function(*))", "keyword.other.as",
+     "storage.modifier.annotation"),
+    ("(try { a } catch (: «b» :) c «|» d { e })", "comment.block", "keyword.operator.set"),
     ("(a«,» «if»«,» «if» (b) «then» c «else» d)", "punctuation.separator.sequence", NAME,
      "punctuation.separator.sequence", "keyword.control", "keyword.control", "keyword.control"),
     ("(«for» $x «at» $at «in» a «let» $y := b «where» c «order» by d «ascending» «empty» least «return» e)",
@@ -113,9 +174,9 @@ NAMES_AND_KEYWORDS = [
      "support.type.kind-test", "keyword.operator.wildcard", "support.constant.axis"),
     ("(«*» «*» «*», a/«*»/@«*», «*:b»)", "keyword.operator.wildcard", "keyword.operator.arithmetic",
      "keyword.operator.wildcard", "keyword.operator.wildcard", ATTRIBUTE, "keyword.operator.wildcard"),
-    ("(«1» + «1.5e-3» - «.5», a-«1», «.», «..»)", "constant.numeric", "constant.numeric", "constant.numeric",
-     NAME, "variable.language.context", "variable.language.context"),
-    ("(«qs:message»(), «qs:queue»('q'), «qs:slice»(), «qs:slicekey»(), «qs:property»('p'), «qs:else»(), qs:«slice»)",
+    ("(«1» + «1.5e-3» - «.5», a-«1», «.», «..», [«.»])",
+     *["constant.numeric"] * 3, NAME, *["variable.language.context"] * 3),
+    ("(«qs:message»(), «qs:queue»(1), «qs:slice»(), «qs:slicekey»(), «qs:property»(1), «qs:x»(), qs:«slice»)",
      *["support.function.qs"] * 5, "variable.function", NAME),
     ("(«count»(a), «fn:count»(a), «local:f»(a), a => «local:f»(), «xs:date»('x'))", "support.function.builtin",
      "support.function.builtin", "variable.function", "variable.function", "support.type.xs"),
@@ -141,6 +202,7 @@ LITERALS = [
     ('("one\n«two (: »", «b»)', "string.quoted.double", NAME),
     ("(``[«a { } \" ] (: »`{ «$»x || ``[`{ «1» }`]`` }`«}»]``, «b»)",
      "string.interpolated", "punctuation.definition.variable", "constant.numeric", "string.interpolated", NAME),
+    ("(``[`{ <«a»/> }`]``, '«&lt;»')", TAG, "constant.character.entity"),
     ('("a «&» b")', "invalid.illegal.bare-ampersand"),
 ]  # fmt: skip
 
@@ -171,7 +233,10 @@ CONSTRUCTORS = [
     ("(for $x in a return\n  (: c :)\n  «<»«b»/>)", TAG_BEGIN, TAG),
     ("(1 «-» <«a»/>, not(«<»b/>), [«<»c/>], {«<»d/>})", "keyword.operator.arithmetic", TAG, TAG_BEGIN, TAG_BEGIN,
      TAG_BEGIN),
-    ("(<a>«}»</a>)", "invalid.illegal.stray-brace"),
+    ("(<a b=\"«&lt;»«\"\"»\" c='«&lt;»«{{»'/>)", "constant.character.entity", "constant.character.escape",
+     "constant.character.entity", "constant.character.escape"),
+    ("(<a b«=»'{1}«}»' c=\"«}»\">«}»</a>)", "punctuation.separator.key-value",
+     *["invalid.illegal.stray-brace"] * 3),
     ("if (a«]») then b", "invalid.illegal.unbalanced"),
 ]  # fmt: skip
 
@@ -189,6 +254,25 @@ def _unmark(marked: str) -> tuple[str, list[tuple[int, int]]]:
         for number, found in enumerate(re.finditer("«[^»]*»", marked))
     ]
     return re.sub("[«»]", "", marked), marks
+
+
+BEFORE_A_NAME = [
+    "module", "create queue", "create property", "create slicing", "create collection", "create rule",
+    "kind", "mode", "schema", "interface", "policy", "port", "errorqueue", "queue", "on", "for", "into", "with",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("keyword", BEFORE_A_NAME)
+def test_a_comment_may_stand_before_a_name(keyword: str, highlight: Highlight) -> None:
+    highlighted = highlight(f"{keyword}\n(: a\n COMMENT :) basic")
+    assert highlighted.at(highlighted.source.index("COMMENT")).scopes[-1] == "comment.block.demaq"
+    assert highlighted.left_open == ()
+
+
+@pytest.mark.parametrize("keyword", BEFORE_A_NAME)
+def test_a_name_that_is_still_to_be_written_spoils_nothing(keyword: str, highlight: Highlight) -> None:
+    highlighted = highlight(f"{keyword}\n; create queue NAME kind basic mode persistent")
+    assert highlighted.at(highlighted.source.index("NAME")).scopes[-1] == "entity.name.type.queue.demaq"
 
 
 def _telling(token: Token, expected: str) -> str:

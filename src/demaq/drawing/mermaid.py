@@ -1,14 +1,17 @@
 """A graph as a Mermaid flowchart.
 
-No name reaches Mermaid's grammar: nodes are numbered, and every character of a label that is not harmless in all of
-Mermaid's passes (directives, comments, entities, Markdown) is written as an entity code.
+No name reaches Mermaid's grammar: nodes are numbered, and every character of a label that is not harmless
+in all of Mermaid's passes (directives, comments, entities) is written as an entity code. What is left is
+Markdown: Mermaid 11 looks for it even in plain labels, after decoding them, and draws an error in place of
+a list or a link. Marks that would be taken for it are kept apart by an invisible character or replaced by
+their like.
 """
 
 import re
 from collections.abc import Iterator
 
 from demaq.drawing.graph import Graph, Line, Node, Shape, Tone
-from demaq.drawing.svg.palette import LIGHT
+from demaq.drawing.palette import LIGHT
 from demaq.drawing.text import clean
 
 # Shapes that every version of Mermaid knows, as near to ours as they come.
@@ -41,12 +44,21 @@ _LINK_STYLES = {
 # itself puts in place of entities before it parses.
 _HOSTILE = re.compile(r"[^\w ,()/\-+=!?'.→…–—]|[\ufb02°¶]")
 
+_WORD_JOINER = "\N{WORD JOINER}"
+_LIKES = str.maketrans(
+    {"`": "\N{MODIFIER LETTER GRAVE ACCENT}", "~": "\N{TILDE OPERATOR}", "*": "\N{ASTERISK OPERATOR}"}
+)
+_MARKDOWN = re.compile(
+    r"^(?=[\d\-+#>=])"  # lists, headings, quotations
+    r"|(?<=:)(?=//)|(?<=www)(?=\.)|(?<=@)|(?<=\])(?=\()"  # links
+    r"|(?<!\w)(?=_)|(?<=_)(?!\w)"  # emphasis
+    r"|(?<=\$)(?=\$)|(?<=\\)"  # formulas, escapes
+)
+
 
 def to_mermaid(graph: Graph) -> str:
     """The graph as a flowchart from left to right."""
-    return (
-        "\n".join([*_front_matter(graph.title), "flowchart LR", *(f"    {line}" for line in _body(graph))]) + "\n"
-    )
+    return "\n".join([*_front_matter(graph.title), "flowchart LR", *(f"    {line}" for line in _body(graph))]) + "\n"
 
 
 def _front_matter(title: str) -> Iterator[str]:
@@ -83,7 +95,11 @@ def _shape(node: Node) -> str:
 
 def _text(text: str) -> str:
     lines = (" ".join(line.split()) for line in clean(text).splitlines())
-    return "<br/>".join(_HOSTILE.sub(_entity, line) for line in lines if line)
+    return "<br/>".join(_HOSTILE.sub(_entity, _unmarked(line)) for line in lines if line)
+
+
+def _unmarked(line: str) -> str:
+    return _MARKDOWN.sub(_WORD_JOINER, line.translate(_LIKES))
 
 
 def _entity(match: re.Match[str]) -> str:

@@ -1,7 +1,7 @@
 """How wide a text is, and where to break it, without a font at hand.
 
-The table errs on the wide side: it holds, per character, the widest advance among the sans-serif fonts that the
-stylesheet may end up with (Segoe UI, Roboto, Arial, Open Sans, DejaVu Sans), so that a label fits with all of them.
+The table errs on the wide side: it holds, per character, the widest advance measured among Roboto, Open Sans,
+DejaVu Sans and the metrics of Arial, so that a label fits whichever font the stylesheet ends up with.
 """
 
 import re

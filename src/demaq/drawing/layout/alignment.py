@@ -1,11 +1,12 @@
 """Which vertices want to lie on one straight line.
 
-The first half of Brandes and Köpf, "Fast and simple horizontal coordinate assignment" (2001), turned by 90 degrees:
-each vertex is aligned with a median neighbour in the layer before, unless that would cross a long edge, which is to
-stay straight. Unlike there, lines run from port to port, not from middle to middle.
+The first half of Brandes and Köpf, "Fast and simple horizontal coordinate assignment" (2001), turned by 90
+degrees: each vertex is aligned with a median neighbour in the layer before, unless that would cross a long
+edge, which is to stay straight. Unlike there, lines run from port to port, not from middle to middle.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from demaq.drawing.layout.ports import Ports
 from demaq.drawing.layout.proper import Proper
@@ -59,7 +60,7 @@ def conflicts(graph: Proper, layers: list[list[int]]) -> set[tuple[int, int]]:
     """The segments, in both directions, that cross an inner segment of a long edge."""
     place = {vertex: at for layer in layers for at, vertex in enumerate(layer)}
     found: set[tuple[int, int]] = set()
-    for before, layer in zip(layers, layers[1:], strict=False):
+    for before, layer in pairwise(layers):
         lower, pending = 0, []
         for vertex in layer:
             pending.append(vertex)

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 from demaq.drawing.layout.proper import Proper
 
-_GAP = 46.0
-_GAP_BY_CAPTION = 26.0
+_GAP = 58.0
+_GAP_BY_CAPTION = 38.0
 _STEEPNESS = 0.2  # extra room per pixel that the steepest edge climbs
 _MOST = 110.0  # at most so much extra room
 

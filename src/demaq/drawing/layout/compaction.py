@@ -1,5 +1,7 @@
 """Placing aligned lines as close together as their vertices allow."""
 
+from itertools import pairwise
+
 from demaq.drawing.layout.alignment import Alignment
 from demaq.drawing.layout.spacing import Spacing
 
@@ -24,7 +26,7 @@ def _gaps(layers: list[list[int]], lines: Alignment, spacing: Spacing) -> Gaps:
     root, shift = lines.root, lines.shift
     gaps: Gaps = {line: {} for layer in layers for line in (root[vertex] for vertex in layer)}
     for layer in layers:
-        for upper, lower in zip(layer, layer[1:], strict=False):
+        for upper, lower in pairwise(layer):
             gap = spacing.between(upper, lower) + shift[upper] - shift[lower]
             after = gaps[root[upper]]
             after[root[lower]] = max(gap, after.get(root[lower], gap))

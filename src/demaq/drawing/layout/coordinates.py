@@ -1,7 +1,7 @@
 """The y coordinate of every vertex.
 
-The second half of Brandes and Köpf: align and compact four times, from left and from right, from above and from
-below, and take the middle of the four results, which is balanced and keeps all distances.
+The second half of Brandes and Köpf: align and compact four times, from left and from right, from above and
+from below, and take the middle of the four results, which is balanced and keeps all distances.
 """
 
 from demaq.drawing.layout.alignment import alignment, conflicts

@@ -1,8 +1,8 @@
 """Which edges run against the flow: without them, the graph has no cycle.
 
-Eades, Lin and Smyth, "A fast and effective heuristic for the feedback arc set problem" (1993): take away sinks and
-sources as long as there are any, else the node that gives most and takes least. What then points backwards is the
-feedback, except for edges that turn out to close no cycle.
+Eades, Lin and Smyth, "A fast and effective heuristic for the feedback arc set problem" (1993): take away
+sinks and sources as long as there are any, else the node that gives most and takes least. What then points
+backwards is the feedback, except for edges that turn out to close no cycle.
 """
 
 from collections.abc import Sequence

@@ -16,30 +16,13 @@ def layering(count: int, arcs: Sequence[Arc]) -> list[int]:
     layers = [0] * count
     for node in order:
         layers[node] = max((layers[before] + 1 for before in befores[node]), default=0)
-    # First let even balanced nodes drift right, so that whole chains of them follow; then settle for good.
-    _pull(order[::-1], layers, befores, afters, drift=True)
-    while _pull(order[::-1], layers, befores, afters, drift=False):
-        pass
+    # Longest paths keep everything far left. Whatever loses nothing by it now moves right, last nodes first; a
+    # node with as many edges before as behind it gains nothing itself, but lets a chain behind it follow.
+    for node in reversed(order):
+        if afters[node] and len(afters[node]) >= len(befores[node]):
+            layers[node] = min(layers[after] for after in afters[node]) - 1
     used = {layer: at for at, layer in enumerate(sorted(set(layers)))}
     return [used[layer] for layer in layers]
-
-
-def _pull(
-    order: list[int], layers: list[int], befores: list[list[int]], afters: list[list[int]], *, drift: bool
-) -> bool:
-    """Move each node to where more of its neighbours are; whether any did move."""
-    moved = False
-    for node in order:
-        pull = len(afters[node]) - len(befores[node])
-        if (pull > 0 or (drift and pull == 0)) and afters[node]:
-            best = min(layers[after] for after in afters[node]) - 1
-        elif pull < 0:
-            best = max(layers[before] for before in befores[node]) + 1
-        else:
-            continue
-        moved = moved or best != layers[node]
-        layers[node] = best
-    return moved
 
 
 def _topological(befores: list[list[int]], afters: list[list[int]]) -> list[int]:

@@ -18,7 +18,7 @@ _NEXT_SPAN = 7.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop:
-    """An arch that rises so far over its node; its caption sits on the highest point."""
+    """An arch that rises so far over its node; its caption stands on top."""
 
     edge: Edge
     caption: Caption
@@ -28,15 +28,14 @@ class Loop:
 def loops(edges: Sequence[Edge], captions: Sequence[Caption]) -> tuple[Loop, ...]:
     found: list[Loop] = []
     for edge, caption in zip(edges, captions, strict=True):
-        half = caption.size.height / 2
-        rise = overhead(found) + _NEXT_RISE + half if found else max(_FIRST_RISE, ARROW + half)
+        rise = overhead(found) + _NEXT_RISE if found else _FIRST_RISE
         found.append(Loop(edge=edge, caption=caption, rise=rise))
     return tuple(found)
 
 
 def overhead(arches: Sequence[Loop]) -> float:
     """How much room the loops take above their node."""
-    return arches[-1].rise + arches[-1].caption.size.height / 2 if arches else 0.0
+    return arches[-1].rise + arches[-1].caption.size.height if arches else 0.0
 
 
 def loop_routes(arches: Sequence[Loop], box: Box) -> list[Route]:
@@ -58,5 +57,5 @@ def _route(arch: Loop, box: Box, half: float) -> Route:
         curves=(curve,),
         tip=tip,
         caption=arch.caption,
-        caption_at=Point(middle, top - arch.rise),
+        caption_at=Point(middle, top - arch.rise - arch.caption.size.height / 2),
     )

@@ -1,11 +1,12 @@
 """A proper layered graph: every edge becomes a chain of segments between neighbouring layers.
 
-Vertices are the part's nodes, then bends. A labelled edge has one bend that carries its caption; captions get layers
-of their own between the layers of nodes, so that no text ever lies on a node.
+Vertices are the part's nodes, then bends. A labelled edge has one bend that carries its caption; captions
+get layers of their own between the layers of nodes, so that no text ever lies on a node.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 Arc = tuple[int, int]
 
@@ -47,9 +48,7 @@ def _make_room(
 ) -> tuple[list[int], dict[int, int]]:
     """New layer numbers for the nodes, and for each captioned arc the new layer of its caption."""
     middle = {
-        arc: (layers[source] + layers[target] - 1) // 2
-        for arc, (source, target) in enumerate(arcs)
-        if captioned[arc]
+        arc: (layers[source] + layers[target] - 1) // 2 for arc, (source, target) in enumerate(arcs) if captioned[arc]
     }
     crowded = set(middle.values())  # captions go right behind these layers
     new, number = [], -1
@@ -69,7 +68,7 @@ def _add_chain(graph: Proper, arc: int, source: int, target: int, depth: list[in
         graph.layers[layer].append(bend)
         chain.append(bend)
     chain.append(target)
-    for here, there in zip(chain, chain[1:], strict=False):
+    for here, there in pairwise(chain):
         graph.right[here].append((there, arc))
         graph.left[there].append((here, arc))
     graph.chains.append(chain)

@@ -1,5 +1,7 @@
 """The course of an edge: level through every column, bending only between two columns, where no node can be."""
 
+from itertools import pairwise
+
 from demaq.drawing.cards import Caption
 from demaq.drawing.geometry import Point
 from demaq.drawing.graph import Edge
@@ -40,11 +42,15 @@ def route(
 
 
 def _corners(begin: Point, stations: list[tuple[Column, float]], end: Point) -> list[Point]:
+    """Where an edge from left to right may turn.
+
+    All edges between two columns turn at the same two places, arrowhead or not: so they keep their order.
+    """
     (first, _), *between, (last, _) = stations
-    corners = [begin, Point(max(first.right, begin.x), begin.y)]
+    corners = [begin, Point(first.right + ARROW, begin.y)]
     for column, y in between:
-        corners += [Point(column.left, y), Point(column.right, y)]
-    corners += [Point(min(last.left, end.x), end.y), end]
+        corners += [Point(column.left - ARROW, y), Point(column.right + ARROW, y)]
+    corners += [Point(last.left - ARROW, end.y), end]
     return [corner for at, corner in enumerate(corners) if at in {0, len(corners) - 1} or _turns(corners, at)]
 
 
@@ -58,7 +64,7 @@ def _turns(corners: list[Point], at: int) -> bool:
 def _curves(corners: list[Point]) -> tuple[Curve, ...]:
     """A smooth curve through the corners that is level in each of them."""
     curves = []
-    for at, corner in zip(corners, corners[1:], strict=False):
+    for at, corner in pairwise(corners):
         middle = (at.x + corner.x) / 2
         curves.append(Curve(Point(middle, at.y), Point(middle, corner.y), corner))
     return tuple(curves)

@@ -1,10 +1,11 @@
 """Removing small kinks that balancing has left, wherever there is room to move.
 
-What moves is a run of bends, or everything that lies on one straight line already. It moves by exactly one kink, and
-only if that makes its edges straighter on the whole.
+What moves is a run of bends, or everything that lies on one straight line already. It moves by exactly one
+kink, and only if that makes its edges straighter on the whole.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from demaq.drawing.layout.ports import Ports
 from demaq.drawing.layout.proper import Proper
@@ -21,16 +22,14 @@ Links = list[list[tuple[int, float]]]
 class _Desk:
     """The coordinates while they are being changed."""
 
-    def __init__(
-        self, graph: Proper, layers: list[list[int]], ports: Ports, spacing: Spacing, y: list[float]
-    ) -> None:
+    def __init__(self, graph: Proper, layers: list[list[int]], ports: Ports, spacing: Spacing, y: list[float]) -> None:
         self.y = y
         self.nodes = graph.nodes
         self.links = _links(graph, ports)
         self.room_above: list[tuple[int, float] | None] = [None] * len(y)
         self.room_below: list[tuple[int, float] | None] = [None] * len(y)
         for layer in layers:
-            for upper, lower in zip(layer, layer[1:], strict=False):
+            for upper, lower in pairwise(layer):
                 gap = spacing.between(upper, lower)
                 self.room_below[upper] = (lower, gap)
                 self.room_above[lower] = (upper, gap)
@@ -118,7 +117,7 @@ def _links(graph: Proper, ports: Ports) -> Links:
     """Per vertex: the neighbours, and how much lower than middle to middle the edge to each runs."""
     links: Links = [[] for _ in graph.left]
     for arc, chain in enumerate(graph.chains):
-        for here, there in zip(chain, chain[1:], strict=False):
+        for here, there in pairwise(chain):
             shift = ports.get((arc, there), 0.0) - ports.get((arc, here), 0.0)
             links[here].append((there, shift))
             links[there].append((here, -shift))

@@ -51,7 +51,7 @@ def _fine(data: str) -> str:
 
 
 def _rectangle(box: Box, radius: float) -> str:
-    left, top, wide, high = (number(value) for value in (box.left + radius, box.top, box.width, box.height))
+    left, top = number(box.left + radius), number(box.top)
     across, down, turn = number(box.width - 2 * radius), number(box.height - 2 * radius), number(radius)
     arc = f"a{turn},{turn} 0 0 1 "
     return (
@@ -107,8 +107,7 @@ def _clock(box: Box) -> str:
 def _stack(box: Box) -> str:
     wide, high = box.width - 2 * SHEET, box.height - 2 * SHEET
     sheets = [
-        Box(left=box.left + at * SHEET, top=box.top + (2 - at) * SHEET, width=wide, height=high)
-        for at in (2, 1, 0)
+        Box(left=box.left + at * SHEET, top=box.top + (2 - at) * SHEET, width=wide, height=high) for at in (2, 1, 0)
     ]
     return "".join(_outline(_rectangle(sheet, _ROUND)) for sheet in sheets)
 

@@ -50,11 +50,10 @@ def sample(entry: Entry) -> str:
     """A short arrow and what it means."""
     base = entry.at.moved(_SAMPLE - _HEAD, 0)
     course = f"M{number(entry.at.x)},{number(entry.at.y)}H{number(base.x)}"
-    text = {"class": "entry", "x": entry.at.x + _SAMPLE + _AFTER_SAMPLE, "y": entry.at.y + 4}
     return element(
         "g",
         {"class": f"line-{entry.line.value}"},
         element("path", {"class": "course", "d": course}),
         element("path", {"class": "arrow", "d": arrowhead(base, base.moved(_HEAD, 0))}),
-        leaf("text", text, entry.text),
+        leaf("text", {"class": "entry", "x": base.x + _HEAD + _AFTER_SAMPLE, "y": base.y + 4}, entry.text),
     )

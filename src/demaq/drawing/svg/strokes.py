@@ -2,10 +2,10 @@
 
 import math
 
-from demaq.drawing.cards import CAPTION_LEADING, CAPTION_SIZE
+from demaq.drawing.cards import CAPTION_LEADING
 from demaq.drawing.geometry import Point
 from demaq.drawing.layout.picture import Route
-from demaq.drawing.svg.markup import element, leaf, path, polygon
+from demaq.drawing.svg.markup import Attribute, element, leaf, path, polygon
 
 _HALF_HEAD = 3.6
 _BARB = 1.6  # how far the head's base is drawn in
@@ -36,10 +36,10 @@ def arrowhead(base: Point, tip: Point) -> str:
 def caption(route: Route) -> str:
     """An edge's label on a backing that interrupts the line beneath it."""
     box = route.caption_box
-    backing = {"class": "backing", "x": box.left, "y": box.top, "width": box.width, "height": box.height}
+    place: dict[str, Attribute] = {"x": box.left, "y": box.top, "width": box.width, "height": box.height}
     first = box.centre.y - len(route.caption.lines) * CAPTION_LEADING / 2
     lines = [
         leaf("text", {"class": "caption", "x": box.centre.x, "y": first + at * CAPTION_LEADING + 11}, line)
         for at, line in enumerate(route.caption.lines)
     ]
-    return element("g", {}, element("rect", {**backing, "rx": 3}), *lines)
+    return element("g", {}, element("rect", {"class": "backing", "rx": 3, **place}), *lines)

@@ -1,13 +1,14 @@
 """The embedded stylesheet.
 
-Colours are spelled out twice instead of being CSS variables, which many converters of SVG do not know. Every selector
-begins with the class of the root, so that a picture inside an HTML page leaves the rest of that page alone.
+Colours are spelled out twice instead of being CSS variables, which many converters of SVG do not know.
+Every selector begins with the class of the root, so that a picture inside an HTML page leaves the rest of
+that page alone.
 """
 
 from collections.abc import Iterator
 
 from demaq.drawing.cards import CAPTION_SIZE, LABEL_SIZE, NOTE_SIZE
-from demaq.drawing.svg.palette import DARK, LIGHT, Palette
+from demaq.drawing.palette import DARK, LIGHT, Palette
 
 ROOT = "demaq-drawing"
 TITLE_SIZE = 17.0

@@ -6,7 +6,7 @@ from demaq.xquery.parser.grammar import XQUERY
 from demaq.xquery.parser.prolog import begins_declaration, declaration, module
 from demaq.xquery.parser.tokens import Kind, Token
 from demaq.xquery.recursion import deep_recursion
-from demaq.xquery.tree import Expr, Module
+from demaq.xquery.tree import Expr, Module, SequenceType
 
 __all__ = [
     "XQUERY",
@@ -19,6 +19,7 @@ __all__ = [
     "declaration",
     "parse",
     "parse_expr",
+    "parse_sequence_type",
 ]
 
 
@@ -35,9 +36,9 @@ def parse(text: str, *, name: str = "query", grammar: Grammar = XQUERY) -> Modul
 def parse_expr(text: str, *, name: str = "expression", grammar: Grammar = XQUERY) -> Expr:
     """The tree of an expression.
 
-    >>> parse_expr("1 +")
+    >>> parse_expr("1 ,")
     Traceback (most recent call last):
-    demaq.xquery.errors.XQuerySyntaxError: err:XPST0003 at line 1, column 4: expected an expression, found the end of the text
+    demaq.xquery.errors.XQuerySyntaxError: err:XPST0003 at line 1, column 4: expected an expression, found ...
     """
     parser = Parser(Source(name, text), grammar)
     with deep_recursion():
@@ -45,3 +46,16 @@ def parse_expr(text: str, *, name: str = "expression", grammar: Grammar = XQUERY
         if not parser.at_end():
             parser.fail_expected("an operator, or the end of the expression")
         return found
+
+
+def parse_sequence_type(text: str, *, name: str = "type") -> SequenceType:
+    """The tree of a sequence type.
+
+    >>> parse_sequence_type("element(a)*").occurrence
+    '*'
+    """
+    parser = Parser(Source(name, text), XQUERY)
+    found = parser.grammar.sequence_type(parser)
+    if not parser.at_end():
+        parser.fail_expected("the end of the type")
+    return found

@@ -153,9 +153,7 @@ def _checked(p: Parser, raw: str, start: int, end: int) -> str:
         resolve(raw)
     except ValueError as error:
         at = p.source.text.find("&", start, end)
-        raise XQuerySyntaxError(
-            str(error), p.lexer.span(at, at + 1), help="a plain `&` is written `&amp;`"
-        ) from error
+        raise XQuerySyntaxError(str(error), p.lexer.span(at, at + 1), help="a plain `&` is written `&amp;`") from error
     return raw
 
 
@@ -171,9 +169,7 @@ def _content(p: Parser, name: Name) -> tuple[Node, ...]:
     run = position = p.last_end
     while True:
         if position >= p.lexer.limit:
-            raise XQuerySyntaxError(
-                f"the element `{name}` is not closed", name.span, help=f"close it with `</{name}>`"
-            )
+            raise XQuerySyntaxError(f"the element `{name}` is not closed", name.span, help=f"close it with `</{name}>`")
         character = text[position]
         if character not in "<{}":
             position += 1
@@ -272,10 +268,8 @@ def computed(p: Parser) -> Expr | None:
     if p.peek(2 if following.kind is Kind.NAME else 3).text != "{":
         return None
     p.take()
-    if token.text in ("element", "attribute"):
-        name = p.name()
-    else:
-        name = Name(p.span_of(p.peek()), p.ncname())
+    qualified = token.text in ("element", "attribute")
+    name = p.name() if qualified else Name(p.span_of(p.peek()), p.ncname())
     content = p.enclosed()
     return Computed(p.span(token.start), token.text, name, content)
 

@@ -265,11 +265,6 @@ def _character(name: str) -> str:
     if not name.startswith("#") or not digits or any(digit not in allowed for digit in digits):
         raise ValueError(f"`&{name};` is no reference that XQuery knows")
     code = int(digits, base) if len(digits) <= 8 else 0x110000
-    if (
-        code in (0x9, 0xA, 0xD)
-        or 0x20 <= code <= 0xD7FF
-        or 0xE000 <= code <= 0xFFFD
-        or 0x10000 <= code <= 0x10FFFF
-    ):
+    if code in (0x9, 0xA, 0xD) or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or 0x10000 <= code <= 0x10FFFF:
         return chr(code)
     raise ValueError(f"`&{name};` is no character of XML")

@@ -81,9 +81,7 @@ def _axis_step(p: Parser) -> AxisStep | None:
     if not _is_node_test(p):
         return None
     test = _node_test(p)
-    axis = (
-        "attribute" if isinstance(test, KindTest) and test.kind in ("attribute", "schema-attribute") else "child"
-    )
+    axis = "attribute" if isinstance(test, KindTest) and test.kind in ("attribute", "schema-attribute") else "child"
     return _with_predicates(p, token, axis, test)
 
 

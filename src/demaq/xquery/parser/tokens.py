@@ -105,9 +105,7 @@ class Lexer:
             depth += 1 if edge.group() == "(:" else -1
             if depth == 0:
                 return edge.end()
-        raise XQuerySyntaxError(
-            "this comment is not closed", self.span(start, start + 2), help="close it with `:)`"
-        )
+        raise XQuerySyntaxError("this comment is not closed", self.span(start, start + 2), help="close it with `:)`")
 
     def _cut(self, start: int) -> Token:
         if start >= self.limit:

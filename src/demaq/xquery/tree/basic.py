@@ -19,16 +19,25 @@ class Expr(Node):
 
 @dataclass(frozen=True, slots=True)
 class Name(Node):
-    """A name as written: `local`, `prefix:local` or `Q{uri}local`. A wildcard has `*` for a part."""
+    """A name as written: `local`, `prefix:local` or `Q{uri}local`. A wildcard has `*` for a part.
+
+    Once resolved (`demaq.xquery.analysis.resolve`) it has its namespace in `uri` beside its prefix, which is
+    `""` where none was written.
+    """
 
     local: str
     prefix: str | None = None
     uri: str | None = None
 
     def __str__(self) -> str:
-        if self.uri is not None:
+        if self.prefix is None and self.uri is not None:
             return f"Q{{{self.uri}}}{self.local}"
-        return f"{self.prefix}:{self.local}" if self.prefix is not None else self.local
+        return f"{self.prefix}:{self.local}" if self.prefix else self.local
+
+    @property
+    def expanded(self) -> str:
+        """The resolved name: `Q{uri}local`, or `local` in no namespace."""
+        return f"Q{{{self.uri}}}{self.local}" if self.uri else self.local
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,5 @@
+"""`python -m demaq`"""
+
+from demaq.cli import main
+
+main()

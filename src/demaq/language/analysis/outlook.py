@@ -1,0 +1,150 @@
+"""Which enqueues of a rule a message of known shape can lead to.
+
+Conditions are weighed in three values: certainly true, certainly false, and open.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from demaq.language import qs
+from demaq.language.analysis.bindings import NO_BINDINGS, Bindings, bind_clauses, value_of
+from demaq.language.analysis.paths import (
+    MessagePath,
+    is_child_step,
+    is_function,
+    message_path,
+    step_name,
+)
+from demaq.language.analysis.shape import Shape
+from demaq.language.tree import Enqueue
+from demaq.xquery.tree import (
+    AxisStep,
+    Comparison,
+    Expr,
+    Filter,
+    Flwor,
+    For,
+    FunctionCall,
+    If,
+    Logical,
+    Node,
+    Path,
+    Sequence,
+    Where,
+    walk,
+)
+
+
+class Truth(Enum):
+    FALSE = 0
+    OPEN = 1
+    TRUE = 2
+
+    def __invert__(self) -> "Truth":
+        return Truth(2 - self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outlook:
+    """A message of this shape is being processed, by a rule on a slicing or on a queue."""
+
+    shape: Shape
+
+    def enqueues(self, expr: Expr, bindings: Bindings) -> Iterator[Enqueue]:
+        """The enqueues that are not ruled out."""
+        if isinstance(expr, If):
+            truth = self.weigh(expr.condition, bindings)
+            if truth is not Truth.FALSE:
+                yield from self.enqueues(expr.then, bindings)
+            if truth is not Truth.TRUE and expr.otherwise is not None:
+                yield from self.enqueues(expr.otherwise, bindings)
+        elif isinstance(expr, Flwor):
+            if self._clauses_hold(expr, bindings):
+                yield from self.enqueues(expr.result, bind_clauses(expr.clauses, bindings))
+        elif isinstance(expr, Sequence):
+            for item in expr.items:
+                yield from self.enqueues(item, bindings)
+        else:
+            yield from (node for node in walk(expr) if isinstance(node, Enqueue))
+
+    def _clauses_hold(self, expr: Flwor, bindings: Bindings) -> bool:
+        for number, clause in enumerate(expr.clauses):
+            inner = bind_clauses(expr.clauses[:number], bindings)
+            if self._rules_out(clause, inner):
+                return False
+        return True
+
+    def _rules_out(self, clause: Node, bindings: Bindings) -> bool:
+        if isinstance(clause, Where):
+            return self.weigh(clause.condition, bindings) is Truth.FALSE
+        if isinstance(clause, For) and not clause.allowing_empty:
+            return self.weigh(clause.source, bindings) is Truth.FALSE
+        return False
+
+    def weigh(self, expr: Expr, bindings: Bindings) -> Truth:
+        """The effective boolean value of an expression; for nodes, whether there are any."""
+        expr = value_of(expr, bindings)
+        path = message_path(expr, bindings)
+        if path is not None:
+            return self._weigh_path(path, certain=not isinstance(expr, Filter))
+        if isinstance(expr, Logical):
+            weights = [self.weigh(operand, bindings).value for operand in expr.operands]
+            return Truth(min(weights) if expr.op == "and" else max(weights))
+        if isinstance(expr, Comparison):
+            sides = (self.weigh(expr.left, bindings), self.weigh(expr.right, bindings))
+            is_path = (message_path(side, bindings) is not None for side in (expr.left, expr.right))
+            empty = any(side is Truth.FALSE and path for side, path in zip(sides, is_path, strict=True))
+            return Truth.FALSE if empty else Truth.OPEN
+        if isinstance(expr, FunctionCall):
+            return self._weigh_call(expr, bindings)
+        return Truth.TRUE if self._is_in_slice(expr, bindings) else Truth.OPEN
+
+    def _weigh_call(self, expr: FunctionCall, bindings: Bindings) -> Truth:
+        if is_function(expr, "true", 0) or qs.is_call(expr, qs.SLICE):
+            return Truth.TRUE
+        if is_function(expr, "false", 0):
+            return Truth.FALSE
+        if is_function(expr, "not", 1) or is_function(expr, "empty", 1):
+            return ~self.weigh(expr.args[0], bindings)
+        if is_function(expr, "exists", 1) or is_function(expr, "boolean", 1):
+            return self.weigh(expr.args[0], bindings)
+        return Truth.OPEN
+
+    def _weigh_path(self, path: MessagePath, certain: bool) -> Truth:
+        """Whether the message has such a node. Nothing is certain about predicates and longer paths."""
+        if not path.steps:
+            return Truth.TRUE
+        for number, (step, deep) in enumerate(zip(path.steps, path.deep, strict=True)):
+            name = step_name(step)
+            if not isinstance(step, AxisStep) or name is None or name.startswith("*:"):
+                return Truth.OPEN
+            certain = certain and not step.predicates
+            at_root = number == 0 and not deep and is_child_step(step)
+            possible = self.shape.roots if at_root else self.shape.names
+            if possible is not None and name not in possible:
+                return Truth.FALSE
+        roots = self.shape.roots
+        named = roots is not None and len(roots) == 1 and step_name(path.steps[0]) in roots
+        return Truth.TRUE if certain and named and len(path.steps) == 1 else Truth.OPEN
+
+    def _is_in_slice(self, expr: Expr, bindings: Bindings) -> bool:
+        """Is the message itself certainly among these messages of its slice?"""
+        if qs.is_call(expr, qs.SLICE):
+            return True
+        if isinstance(expr, Filter):
+            base = value_of(expr.base, bindings)
+            return self._is_in_slice(base, bindings) and self.weigh(expr.predicate, bindings) is Truth.TRUE
+        if (
+            isinstance(expr, Path)
+            and not expr.leading
+            and self._is_in_slice(value_of(expr.steps[0], bindings), bindings)
+        ):
+            deep = tuple(separator == "//" for separator in expr.separators)
+            return self._weigh_path(MessagePath(expr.steps[1:], deep), certain=True) is Truth.TRUE
+        return False
+
+
+def possible_enqueues(body: Expr, shape: Shape) -> list[Enqueue]:
+    """The enqueues of a rule's body that processing a message of this shape does not rule out."""
+    return list(_Outlook(shape).enqueues(body, NO_BINDINGS))

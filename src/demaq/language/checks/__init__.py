@@ -1,0 +1,50 @@
+"""Everything that is checked before anything runs: one check a file, each a function `check`.
+
+The order is that of a reader's interest, not of dependence: each check stands alone, and what one reports is not
+reported by another.
+"""
+
+from collections.abc import Callable
+
+from demaq.diagnostics import Report
+from demaq.language.checks import (
+    actions,
+    elements,
+    files,
+    functions,
+    kinds,
+    prolog,
+    properties,
+    reachability,
+    references,
+    resets,
+    retention,
+    schemas,
+    triggers,
+    unread,
+)
+from demaq.language.examined import Examined
+
+Check = Callable[[Examined, Report], None]
+
+# What can be said of each statement by itself.
+CHECKS: tuple[Check, ...] = (
+    references.check,
+    kinds.check,
+    properties.check,
+    actions.check,
+    functions.check,
+    prolog.check,
+    files.check,
+    schemas.check,
+)
+
+# What can only be said of a whole application: not while a part of it cannot be read.
+WHOLE_CHECKS: tuple[Check, ...] = (
+    triggers.check,
+    resets.check,
+    reachability.check,
+    unread.check,
+    retention.check,
+    elements.check,
+)

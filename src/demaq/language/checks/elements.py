@@ -1,0 +1,168 @@
+"""Element names that look like slips: a root for an inner element, an element for a variable, a misspelling."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+
+from demaq.diagnostics import Report
+from demaq.language import codes
+from demaq.language.analysis.bindings import walk_bound
+from demaq.language.analysis.condition import AllOf, Condition, Contains, Root
+from demaq.language.analysis.facts import RuleFacts
+from demaq.language.analysis.paths import is_child_step, message_path, step_name
+from demaq.language.examined import Examined
+from demaq.language.files import Schema
+from demaq.xquery.tree import AxisStep, Computed, DirectElement, Expr, Filter, Name, Node, Path, children, walk
+
+
+class _Vocabulary:
+    """How the application uses element names."""
+
+    def __init__(self, examined: Examined) -> None:
+        self.in_paths: Counter[str] = Counter()
+        self.made: set[str] = set()
+        self.inner: set[str] = set()
+        self.roots: set[str] = set()
+        self.parts: dict[str, set[str]] = {}
+        for expr, _ in examined.expressions():
+            for node in walk(expr):
+                self._count(node)
+        for queue in examined.symbols.queues:
+            schema = examined.files.schema(queue.schema) if queue.schema is not None else None
+            if isinstance(schema, Schema):
+                self.made |= schema.roots
+                self.roots |= schema.roots
+        for facts in examined.facts:
+            for write in facts.writes.messages:
+                self.roots |= write.shape.roots or frozenset()
+
+    def _count(self, node: Node) -> None:
+        if isinstance(node, AxisStep):
+            name = step_name(node)
+            if name is not None:
+                self.in_paths[name] += 1
+                self.parts.setdefault(name, set()).update(_steps_in_predicates(node))
+        elif isinstance(node, DirectElement):
+            self.made.add(node.name.expanded)
+            self.inner.update(part.name.expanded for part in node.content if isinstance(part, DirectElement))
+        elif isinstance(node, Computed) and isinstance(node.name, Name) and node.kind == "element":
+            self.made.add(node.name.expanded)
+        elif isinstance(node, Path):
+            self._count_path(node)
+
+    def _count_path(self, path: Path) -> None:
+        names = [step_name(step) for step in path.steps]
+        for number, (before, after) in enumerate(pairwise(names)):
+            if after is not None and path.separators[number] == "//":
+                self.inner.add(after)
+            if before is not None and after is not None:
+                self.parts.setdefault(before, set()).add(after)
+        if path.leading == "//" and names[0] is not None:
+            self.inner.add(names[0])
+
+
+def _steps_in_predicates(step: AxisStep) -> Iterator[str]:
+    for predicate in step.predicates:
+        for node in walk(predicate):
+            name = step_name(node) if isinstance(node, AxisStep) else None
+            if name is not None:
+                yield name
+
+
+def check(examined: Examined, report: Report) -> None:
+    vocabulary = _Vocabulary(examined)
+    for facts in examined.facts:
+        _check_roots(facts, vocabulary, report)
+        _check_variables(facts.rule.body, vocabulary, report)
+    for expr, _ in examined.expressions():
+        _check_spelling(expr, vocabulary, report)
+
+
+def _check_roots(facts: RuleFacts, vocabulary: _Vocabulary, report: Report) -> None:
+    """`/name` where the message must have another element, and `name` is one that stands inside elsewhere."""
+    others = set(_required(facts.skip))
+    for node in _outside_predicates(facts.rule.body):
+        path = message_path(node, {}) if isinstance(node, Path) else None
+        if path is None or not path.steps or path.deep[0] or not is_child_step(path.steps[0]):
+            continue
+        name = step_name(path.steps[0])
+        if name is None or name not in vocabulary.inner or name in vocabulary.roots or not others - {name}:
+            continue
+        if Root(name) in _parts(facts.skip):
+            continue  # the rule is about messages with that root
+        wanted = sorted(others - {name})[0]
+        report.say(
+            codes.ROOT_OR_DESCENDANT,
+            node.span,
+            f"this finds `{name}` only as the root element of the message, but the rule is about messages with "
+            f"`{wanted}`",
+            help=f"did you mean `{node.span.text.replace(f'/{name}', f'//{name}', 1)}`?",
+        )
+
+
+def _outside_predicates(node: Node) -> Iterator[Expr]:
+    """Expressions whose paths start at the message, or at something named."""
+    if isinstance(node, Expr):
+        yield node
+    for child in children(node):
+        in_predicate = (isinstance(node, AxisStep) and isinstance(child, Expr)) or (
+            isinstance(node, Filter) and child is node.predicate
+        )
+        if not in_predicate or not isinstance(child, Expr):
+            yield from _outside_predicates(child)
+        else:
+            yield from (found for found in _outside_predicates(child) if isinstance(found, Path) and not found.leading)
+
+
+def _parts(condition: Condition) -> tuple[Condition, ...]:
+    return condition.parts if isinstance(condition, AllOf) else (condition,)
+
+
+def _required(condition: Condition) -> Iterator[str]:
+    for part in _parts(condition):
+        if isinstance(part, Root | Contains):
+            yield part.name
+
+
+def _check_variables(body: Expr, vocabulary: _Vocabulary, report: Report) -> None:
+    """A bare name that is an element nowhere else, where a variable of that name is in scope."""
+    for node, bindings in walk_bound(body):
+        if not isinstance(node, AxisStep) or node.predicates or not is_child_step(node):
+            continue
+        name = step_name(node)
+        if name is None or name not in bindings or name in vocabulary.made:
+            continue
+        if name in vocabulary.inner or vocabulary.parts.get(name):
+            continue
+        report.say(
+            codes.VARIABLE_MEANT,
+            node.span,
+            f"`{node.span.text}` is an element here, but there is a variable `${name}`",
+            help=f"did you mean `${name}`?",
+        )
+
+
+def _check_spelling(expr: Expr, vocabulary: _Vocabulary, report: Report) -> None:
+    for node in walk(expr):
+        name = step_name(node) if isinstance(node, AxisStep) else None
+        if name is None or name in vocabulary.made or name.startswith("*:"):
+            continue
+        for other in {*vocabulary.made, *vocabulary.in_paths}:
+            if _is_slip(name, other, vocabulary):
+                report.say(
+                    codes.ELEMENT_MEANT,
+                    node.span,
+                    f"the element `{name}` is found nowhere else, but `{other}` is",
+                    help=f"did you mean `{other}`?",
+                )
+
+
+def _is_slip(name: str, other: str, vocabulary: _Vocabulary) -> bool:
+    if name == other or (vocabulary.in_paths[name] > 1 and other not in vocabulary.made):
+        return False
+    if name.casefold() == other.casefold():
+        return other in vocabulary.made or vocabulary.in_paths[other] > vocabulary.in_paths[name]
+    # `items` and `item` are often both there: only with the same parts inside are they meant to be one.
+    plural = name == f"{other}s" or other == f"{name}s"
+    same_parts = vocabulary.parts.get(name, set()) & vocabulary.parts.get(other, set())
+    return plural and bool(same_parts) and vocabulary.in_paths[other] > vocabulary.in_paths[name]

@@ -1,0 +1,156 @@
+"""Functions of the node where they mean nothing, and functions that would leave the node."""
+
+from demaq.diagnostics import Note, Report
+from demaq.language import codes, qs
+from demaq.language import tree as t
+from demaq.language.analysis.calls import called, function_key
+from demaq.language.examined import Examined
+from demaq.language.linked import LinkedModule, LinkedRule, LinkedValue
+from demaq.language.rewrite.implicit import NEEDS, implicit_parameters
+from demaq.xquery.tree import FunctionCall, NamedFunctionRef, Node, Placeholder, String, VarDecl, walk
+
+_FN = "http://www.w3.org/2005/xpath-functions"
+_OUTSIDE = "reads from outside the node"
+_WAYS_OUT: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(
+        ("doc", "doc-available", "uri-collection", "json-doc"),
+        (_OUTSIDE, 'put the document into a collection: `create collection C from …`, then `collection("C")`'),
+    ),
+    **dict.fromkeys(
+        ("unparsed-text", "unparsed-text-lines", "unparsed-text-available"),
+        (_OUTSIDE, "put what it reads into a message or, as XML, into a collection"),
+    ),
+    **dict.fromkeys(
+        ("environment-variable", "available-environment-variables"),
+        ("depends on the machine it runs on", "put the setting into a collection, or into the message"),
+    ),
+    "random-number-generator": (
+        "gives another answer each time",
+        'a result must be the same when it is computed again: use `qs:property("sys:id")` for a unique value',
+    ),
+    "generate-id": (
+        "gives another answer in each process",
+        'use `qs:property("sys:id")` for a unique value, and `is` to compare nodes',
+    ),
+    "transform": ("runs a stylesheet from outside", "write the transformation in XQuery"),
+    "load-xquery-module": ("loads code from outside", "declare the functions in the module's prolog"),
+    "function-lookup": ("may find any function", "name the function: `f#1`"),
+    "trace": ("writes to the log of the process", "leave it away; `demaq explain` shows what a rule does"),
+}
+_SLICE_ONLY = (qs.SLICE, qs.SLICEKEY)
+
+
+def check(examined: Examined, report: Report) -> None:
+    for expr, _ in examined.expressions():
+        for node in walk(expr):
+            _check_way_out(node, report)
+            _check_reference(node, report)
+            _check_literal(node, report)
+    for rule in examined.linked.rules:
+        if rule.queue is not None:
+            _check_slices(rule, report)
+    for value in examined.linked.values:
+        _check_value(value, report)
+    for module in examined.linked.modules:
+        _check_variables(module, report)
+
+
+def _check_way_out(node: Node, report: Report) -> None:
+    if not isinstance(node, FunctionCall | NamedFunctionRef) or node.name.uri != _FN:
+        return
+    if node.name.local in _WAYS_OUT:
+        why, instead = _WAYS_OUT[node.name.local]
+        report.say(codes.WAY_OUT, node.name.span, f"`{node.name.local}` {why}", help=instead)
+
+
+def _check_reference(node: Node, report: Report) -> None:
+    key = function_key(node)
+    if key is None or (not key[0].startswith(f"Q{{{qs.QS}}}") and key[0] != qs.COLLECTION):
+        return
+    partial = isinstance(node, FunctionCall) and any(isinstance(arg, Placeholder) for arg in node.args)
+    if isinstance(node, NamedFunctionRef) or partial:
+        report.say(
+            codes.QS_REFERENCE,
+            node.span,
+            "a function of the node cannot be used as a value",
+            help='call it, in a function of your own if need be: `function($x) { qs:property("P", $x) }`',
+        )
+
+
+def _check_literal(node: Node, report: Report) -> None:
+    if not isinstance(node, FunctionCall):
+        return
+    if qs.is_call(node, qs.COLLECTION, 0):
+        report.say(
+            codes.LITERAL_NEEDED,
+            node.span,
+            "`collection()` needs the name of a collection",
+            help='`collection("C")`',
+        )
+    named = qs.is_call(node, qs.COLLECTION, 1) or qs.is_call(node, qs.PROPERTY)
+    if named and not isinstance(node.args[0], String | Placeholder):
+        what = "collection" if qs.is_call(node, qs.COLLECTION) else "property"
+        report.say(
+            codes.LITERAL_NEEDED,
+            node.args[0].span,
+            f"the name of a {what} must be written down",
+            help="what a rule reads is known before it runs: put the name in quotes",
+        )
+
+
+def _check_slices(rule: LinkedRule, report: Report) -> None:
+    """A rule on a queue has no slice, and neither have the functions that it calls."""
+    notes = [Note(f"the rule `{rule.name}` is for the queue `{rule.queue.name}`", rule.span)] if rule.queue else []
+    for tree in (rule.body, *called(rule.body, rule.module)):
+        for node in walk(tree):
+            key = function_key(node)
+            if key is not None and key[0] in _SLICE_ONLY:
+                report.say(
+                    codes.SLICE_OUTSIDE,
+                    node.span,
+                    f"`{node.span.text.split('(')[0]}()` stands outside a rule on a slicing",
+                    notes=notes,
+                    help="a message may belong to many slices: make the rule for the slicing that is meant",
+                )
+            elif isinstance(node, t.Reset) and node.slicing is None:
+                report.say(
+                    codes.RESET_WITHOUT_SLICE,
+                    node.span,
+                    "there is no current slice to reset",
+                    notes=notes,
+                    help="name the slice: `do reset S key E`, or make the rule for a slicing",
+                )
+
+
+def _check_value(value: LinkedValue, report: Report) -> None:
+    """When a property is computed, there is the message and what the system says of it, and nothing else."""
+    for tree in (value.value, *called(value.value, value.module)):
+        for node in walk(tree):
+            key = function_key(node)
+            if key is None or key[0] not in NEEDS or not NEEDS[key[0]] - {"message", "now"}:
+                continue
+            name = qs.literal(node.args[0]) if isinstance(node, FunctionCall) and node.args else None
+            if key[0] == qs.PROPERTY and name is not None and name.startswith("sys:") and key[1] == 1:
+                continue
+            report.say(
+                codes.PROPERTY_CONTEXT,
+                node.span,
+                f"the value of the property `{value.property.name}` cannot depend on this",
+                help="it is computed when a message is made, from the message and its `sys:` properties alone",
+            )
+
+
+def _check_variables(module: LinkedModule, report: Report) -> None:
+    implicit = implicit_parameters(module)
+    for declaration in module.prolog:
+        if not isinstance(declaration, VarDecl) or declaration.value is None:
+            continue
+        for node in walk(declaration.value):
+            key = function_key(node)
+            if key is not None and (key[0] in NEEDS or implicit.get(key)):
+                report.say(
+                    codes.GLOBAL_CONTEXT,
+                    node.span,
+                    f"the variable `${declaration.name}` of the module cannot depend on the message being processed",
+                    help="make it a function, or bind it with `let` in the rule",
+                )

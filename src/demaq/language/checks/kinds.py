@@ -1,0 +1,120 @@
+"""Queues that are used as their kind does not allow, and options that their kind does not have."""
+
+from demaq.diagnostics import Report, did_you_mean
+from demaq.language import codes
+from demaq.language import tree as t
+from demaq.language.examined import Examined
+from demaq.language.linked import LinkedModule
+from demaq.language.symbols import Symbols, symbol
+from demaq.model import RELIABLE_MESSAGING, Queue, QueueKind, QueueMode
+from demaq.xquery.tree import Name, String, walk
+
+
+def check(examined: Examined, report: Report) -> None:
+    symbols = examined.symbols
+    for name, statement in symbols.queue_statements.items():
+        queue = symbols.queues.get(name)
+        if queue is not None:
+            _check_options(queue, statement, report)
+    for module in examined.linked.modules:
+        _check_error_queues(module, symbols, report)
+    for rule in examined.linked.rules:
+        _check_target(rule.queue, rule.statement, report)
+    for expr, module in examined.expressions():
+        for node in walk(expr):
+            if isinstance(node, t.Enqueue):
+                _check_enqueue(node, module, symbols, report)
+
+
+def _check_options(queue: Queue, statement: t.QueueStatement, report: Report) -> None:
+    for option in statement.options:
+        if isinstance(option, t.InterfaceOption | t.UsingOption) and not queue.kind.is_gateway:
+            report.say(
+                codes.GATEWAY_OPTION,
+                option.span,
+                f"`{option.keyword}` is an option of gateways, but `{queue.name}` is of kind `{queue.kind.value}`",
+                help="make it `kind incomingGateway` or `kind outgoingGateway`, or leave the option away",
+            )
+        is_reliable = isinstance(option, t.UsingOption) and str(option.extension) == RELIABLE_MESSAGING
+        if is_reliable and queue.mode is QueueMode.TRANSIENT:
+            report.say(
+                codes.TRANSIENT_RELIABLE,
+                option.span,
+                f"the transient queue `{queue.name}` cannot use {RELIABLE_MESSAGING}",
+                help="reliable sending has to survive a crash: make the queue `mode persistent`",
+            )
+
+
+def _check_error_queues(module: LinkedModule, symbols: Symbols, report: Report) -> None:
+    names: list[Name] = []
+    if module.syntax.errorqueue is not None:
+        names.append(module.syntax.errorqueue)
+    for statement in module.syntax.statements:
+        if isinstance(statement, t.RuleStatement) and statement.errorqueue is not None:
+            names.append(statement.errorqueue)
+        elif isinstance(statement, t.QueueStatement):
+            names += [option.queue for option in statement.options if isinstance(option, t.QueueOption)]
+    for name in names:
+        queue = symbols.queues.get(symbol(name, module.context))
+        if queue is not None and queue.kind in (QueueKind.ECHO, QueueKind.INCOMING_GATEWAY):
+            report.say(
+                codes.WRONG_KIND,
+                name.span,
+                f"`{name}` cannot be an error queue: it is of kind `{queue.kind.value}`",
+                help="an error queue is a basic queue, or an outgoing gateway that tells an operator",
+            )
+
+
+def _check_target(queue: Queue | None, statement: t.RuleStatement, report: Report) -> None:
+    if queue is not None and queue.kind is QueueKind.ECHO:
+        report.say(
+            codes.WRONG_KIND,
+            statement.target.span,
+            f"a rule cannot be for the echo queue `{queue.name}`",
+            help="its messages only wait there: make the rule for the queue that is their `target`",
+        )
+
+
+def _check_enqueue(action: t.Enqueue, module: LinkedModule, symbols: Symbols, report: Report) -> None:
+    queue = symbols.queues.get(symbol(action.queue, module.context))
+    if queue is None:
+        return
+    if queue.kind is QueueKind.INCOMING_GATEWAY:
+        report.say(
+            codes.WRONG_KIND,
+            action.queue.span,
+            f"a rule cannot enqueue into the incoming gateway `{queue.name}`",
+            help="it takes messages from outside only: enqueue into a basic queue",
+        )
+    if queue.kind is QueueKind.ECHO:
+        _check_echo(action, queue, symbols, report)
+
+
+def _check_echo(action: t.Enqueue, queue: Queue, symbols: Symbols, report: Report) -> None:
+    given = {str(clause.name): clause for clause in action.properties}
+    missing = [name for name in ("timeout", "target") if name not in given]
+    if missing:
+        report.say(
+            codes.ECHO_PROPERTIES,
+            action.queue.span,
+            f"a message for the echo queue `{queue.name}` needs {' and '.join(f'`{name}`' for name in missing)}",
+            help='add `with timeout value xs:dayTimeDuration("P14D") with target value "finance"`',
+        )
+    target = given["target"].value if "target" in given else None
+    if not isinstance(target, String):
+        return
+    found = symbols.queues.get(target.value)
+    if found is None and target.value not in symbols.queues:
+        report.say(
+            codes.UNKNOWN_QUEUE,
+            target.span,
+            f"there is no queue `{target.value}`",
+            help=did_you_mean(target.value, symbols.queues.names, "queues"),
+        )
+    elif found is not None and found.kind in (QueueKind.ECHO, QueueKind.INCOMING_GATEWAY):
+        report.say(
+            codes.WRONG_KIND,
+            target.span,
+            f"`{target.value}` cannot be a target: it is of kind `{found.kind.value}`",
+            help="the target is a basic queue or an outgoing gateway",
+        )

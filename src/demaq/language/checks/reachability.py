@@ -1,0 +1,81 @@
+"""Queues that no message reaches, and queues that no message leaves."""
+
+from demaq.diagnostics import Report
+from demaq.language import codes
+from demaq.language.examined import Examined
+from demaq.model import SYSTEM_ERRORS, QueueKind
+
+
+def check(examined: Examined, report: Report) -> None:
+    _check_unreachable(examined, report)
+    _check_unused(examined, report)
+
+
+def _error_queues(examined: Examined) -> set[str]:
+    named = {queue.errorqueue for queue in examined.symbols.queues}
+    named |= {module.errorqueue for module in examined.linked.modules}
+    named |= {rule.errorqueue for rule in examined.linked.rules}
+    return {name for name in named if name is not None}
+
+
+def _check_unreachable(examined: Examined, report: Report) -> None:
+    """Messages come in through gateways; without any, through any queue that a rule is for."""
+    symbols = examined.symbols
+    writes = [write for facts in examined.facts for write in facts.writes.messages]
+    if any(write.echo_target is None and _is_echo(examined, write.queue) for write in writes):
+        return  # a target that is computed may be any queue
+    fed = {target for write in writes for target in (write.queue, write.echo_target) if target is not None}
+    gateways = {queue.name for queue in symbols.queues if queue.kind is QueueKind.INCOMING_GATEWAY}
+    local = {queue.name for queue in symbols.queues if queue.kind is QueueKind.BASIC}
+    reached = _closure(examined, (gateways or local) | _error_queues(examined) | {SYSTEM_ERRORS.name})
+    for name, statement in symbols.queue_statements.items():
+        if name in reached:
+            continue
+        reason = "only rules that nothing reaches put" if name in fed else "no rule puts"
+        report.say(
+            codes.UNREACHABLE,
+            statement.name.span,
+            f"nothing reaches the queue `{name}`: {reason} messages into it, and it is no incoming gateway",
+            help="enqueue into it, make it an incoming gateway, or take it away",
+        )
+
+
+def _is_echo(examined: Examined, name: str) -> bool:
+    queue = examined.symbols.queues.get(name)
+    return queue is not None and queue.kind is QueueKind.ECHO
+
+
+def _closure(examined: Examined, reached: set[str]) -> set[str]:
+    grown = set(reached)
+    while True:
+        more = {
+            target
+            for facts in examined.facts
+            if grown & set(facts.rule.input_queues)
+            for write in facts.writes.messages
+            for target in (write.queue, write.echo_target)
+            if target is not None
+        } - grown
+        if not more:
+            return grown
+        grown |= more
+
+
+def _check_unused(examined: Examined, report: Report) -> None:
+    """A basic queue without rules whose messages nobody reads only fills and empties."""
+    symbols = examined.symbols
+    with_rules = {queue for rule in examined.linked.rules for queue in rule.input_queues}
+    read = {access.queue for facts in examined.facts for access in facts.reads.queues}
+    errors = _error_queues(examined)
+    for name, statement in symbols.queue_statements.items():
+        queue = symbols.queues.get(name)
+        if queue is None or queue.kind not in (QueueKind.BASIC, QueueKind.INCOMING_GATEWAY):
+            continue
+        if name in with_rules or name in read or None in read or name in errors or symbols.slicings_of(name):
+            continue
+        report.say(
+            codes.UNUSED_QUEUE,
+            statement.name.span,
+            f"nothing happens to messages in the queue `{name}`: no rule is for it, and none reads it",
+            help="add a rule for it, or take it away",
+        )

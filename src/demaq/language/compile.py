@@ -1,0 +1,174 @@
+"""From an application on disk to its program: a visible row of passes."""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from demaq.diagnostics import Report, Span
+from demaq.language import codes
+from demaq.language.analysis.facts import RuleFacts, rule_facts
+from demaq.language.application import Application, load
+from demaq.language.checks import CHECKS, WHOLE_CHECKS
+from demaq.language.define import define
+from demaq.language.errors import ApplicationInvalid
+from demaq.language.examined import Examined
+from demaq.language.files import Files
+from demaq.language.link import link
+from demaq.language.linked import Linked, LinkedModule, LinkedRule
+from demaq.language.parser import ParsedModule, parse_module
+from demaq.language.program import ModuleProgram, Program, PropertyValue, Query, Rule
+from demaq.language.qs import BASE_CONTEXT
+from demaq.language.rewrite.unit import module_code, printed_prolog, rule_function, value_function
+from demaq.language.symbols import Symbols, Table
+from demaq.language.typing import Typed, typecheck
+from demaq.model import SYSTEM_ERRORS, Queue
+from demaq.xquery.analysis.context import StaticContext, static_context
+from demaq.xquery.printer import Stretch
+from demaq.xquery.recursion import deep_recursion
+from demaq.xquery.saxon import Saxon
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Checked:
+    """An application, what was found, and its program: None if there are errors."""
+
+    application: Application
+    report: Report
+    program: Program | None
+
+
+def check(path: Path | str) -> Checked:
+    """Read an application and check everything that can be checked before it runs."""
+    report = Report()
+    application = load(path, report)
+    with deep_recursion():
+        program = _compile(application, report)
+    return Checked(application=application, report=report, program=None if report.has_errors else program)
+
+
+def compile_application(path: Path | str) -> Program:
+    """The program of an application; raises `ApplicationInvalid` if it has errors."""
+    checked = check(path)
+    if checked.program is None:
+        raise ApplicationInvalid(checked.report)
+    return checked.program
+
+
+def _compile(application: Application, report: Report) -> Program:
+    parsed = _parse(application, report)
+    symbols = define(((module.syntax, context) for module, context in parsed), report)
+    _remember_broken(parsed, symbols)
+    linked = link(application.root, parsed, symbols, report)
+    facts = tuple(rule_facts(rule) for rule in linked.rules)
+    _run_checks(Examined(linked=linked, facts=facts, files=Files(application.root)), report)
+    return _program(application, linked, facts, report)
+
+
+def _parse(application: Application, report: Report) -> tuple[tuple[ParsedModule, StaticContext], ...]:
+    found = []
+    for source in application.sources:
+        parsed = parse_module(source, Path(source.name).stem, report)
+        found.append((parsed, static_context(parsed.syntax.prolog, BASE_CONTEXT, report)))
+    return tuple(found)
+
+
+def _remember_broken(parsed: tuple[tuple[ParsedModule, StaticContext], ...], symbols: Symbols) -> None:
+    tables: dict[str, Table[object]] = {
+        "queue": symbols.queues,  # type: ignore[dict-item]  # only names are added
+        "property": symbols.properties,  # type: ignore[dict-item]
+        "slicing": symbols.slicings,  # type: ignore[dict-item]
+        "collection": symbols.collections,  # type: ignore[dict-item]
+        "rule": symbols.rules,  # type: ignore[dict-item]
+    }
+    for module, _ in parsed:
+        for broken in module.broken:
+            tables[broken.kind].broken.add(broken.name)
+
+
+def _run_checks(examined: Examined, report: Report) -> None:
+    linked = examined.linked
+    if linked.complete and linked.modules and not linked.symbols.queue_statements and not report.has_errors:
+        first = linked.modules[0].syntax.span
+        place = Span(first.source, 0, 0)
+        report.say(codes.EMPTY, place, "the application defines no queue", help="start with `create queue Q`")
+    for check_ in CHECKS:
+        check_(examined, report)
+    if linked.complete:
+        for check_ in WHOLE_CHECKS:
+            check_(examined, report)
+
+
+@cache
+def _saxon() -> Saxon:
+    return Saxon()
+
+
+def _program(application: Application, linked: Linked, facts: tuple[RuleFacts, ...], report: Report) -> Program:
+    symbols = linked.symbols
+    texts: dict[int, Query] = {}
+    modules: dict[str, ModuleProgram] = {}
+    for module in linked.modules:
+        modules[module.name] = _compile_module(module, linked, texts, report)
+    by_rule = {id(fact.rule): fact for fact in facts}
+    return Program(
+        name=application.name,
+        description=application.configuration.description,
+        keep=application.configuration.keep,
+        queues=symbols.queues.mapping(),
+        properties=symbols.properties.mapping(),
+        values=tuple(
+            PropertyValue(
+                property=value.property.name,
+                queues=value.queues,
+                module=value.module.name,
+                query=texts[id(value)],
+            )
+            for value in linked.values
+        ),
+        slicings=symbols.slicings.mapping(),
+        collections=symbols.collections.mapping(),
+        modules=modules,
+        rules=tuple(_rule(by_rule[id(rule)], texts[id(rule)]) for rule in linked.rules),
+    )
+
+
+def _compile_module(module: LinkedModule, linked: Linked, texts: dict[int, Query], report: Report) -> ModuleProgram:
+    code = module_code(module, linked.symbols)
+    rules = [rule for rule in linked.rules if rule.module is module]
+    values = [value for value in linked.values if value.module is module]
+    functions = [
+        *(rule_function(rule, code) for rule in rules),
+        *(value_function(value, code) for value in values),
+    ]
+    typed = typecheck(code, functions, _saxon(), report)
+    for owner, text in zip((*rules, *values), typed, strict=True):
+        texts[id(owner)] = _query(text)
+    return ModuleProgram(name=module.name, prolog=printed_prolog(code).text, errorqueue=module.errorqueue)
+
+
+def _query(typed: Typed) -> Query:
+    start = typed.place.start
+    inside = (Stretch(stretch.start - start, stretch.end - start, stretch.node) for stretch in typed.inside)
+    return Query(text=typed.text, stretches=tuple(inside))
+
+
+def _rule(facts: RuleFacts, query: Query) -> Rule:
+    rule = facts.rule
+    return Rule(
+        name=rule.name,
+        module=rule.module.name,
+        target="" if rule.target is None else rule.target.name,
+        slicing=rule.slicing,
+        query=query,
+        reads=facts.reads,
+        writes=facts.writes,
+        skip=facts.skip,
+        error_queues=_error_queues(rule, rule.queue),
+        span=rule.span,
+    )
+
+
+def _error_queues(rule: LinkedRule, queue: Queue | None) -> tuple[str, ...]:
+    """From the most specific: the rule's, the queue's, the module's, the system's."""
+    named = (rule.errorqueue, None if queue is None else queue.errorqueue, rule.module.errorqueue)
+    return tuple(dict.fromkeys([*(name for name in named if name is not None), SYSTEM_ERRORS.name]))

@@ -1,0 +1,102 @@
+"""`demaq.toml`: what an operator sets, beside what the application says."""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from demaq.diagnostics import Report, Source, Span, did_you_mean
+from demaq.language import codes
+
+FILE = "demaq.toml"
+_UNITS = {
+    "second": timedelta(seconds=1),
+    "minute": timedelta(minutes=1),
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(weeks=1),
+}
+_DURATION = re.compile(rf"\s*(\d{{1,9}})\s*({'|'.join(_UNITS)})s?\s*")
+_KEYS = ("name", "description", "keep")
+_LINE = re.compile(r"\(at line (\d+), column (\d+)\)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """`keep`: how long messages that no rule can see any more are held for people to look at."""
+
+    name: str | None = None
+    description: str = ""
+    keep: timedelta = timedelta(days=7)
+
+
+def read_configuration(root: Path, report: Report) -> Configuration:
+    file = root / FILE
+    if not file.is_file():
+        return Configuration()
+    try:
+        source = Source(str(file), file.read_bytes().decode("utf-8-sig"))
+        table = tomllib.loads(source.text)
+    except tomllib.TOMLDecodeError as error:
+        _complain_of_syntax(source, str(error), report)
+        return Configuration()
+    except (OSError, UnicodeDecodeError) as error:
+        report.say(codes.UNREADABLE, None, f"`{file}` cannot be read: {error}")
+        return Configuration()
+    return _configuration(source, table, report)
+
+
+def _complain_of_syntax(source: Source, message: str, report: Report) -> None:
+    place = _LINE.search(message)
+    offset = source.offset(int(place[1]), int(place[2])) if place else len(source.text)
+    text = _LINE.sub("", message).strip()
+    report.say(codes.CONFIGURATION, Span(source, offset, offset), f"this is not TOML: {text}")
+
+
+def _configuration(source: Source, table: dict[str, Any], report: Report) -> Configuration:
+    for key in table:
+        if key not in _KEYS:
+            report.say(
+                codes.CONFIGURATION,
+                _place(source, key),
+                f"there is no setting `{key}`",
+                help=did_you_mean(key, _KEYS, "settings"),
+            )
+    return Configuration(
+        name=_text(source, table, "name", report) or None,
+        description=_text(source, table, "description", report),
+        keep=_keep(source, table, report),
+    )
+
+
+def _text(source: Source, table: dict[str, Any], key: str, report: Report) -> str:
+    value = table.get(key, "")
+    if isinstance(value, str):
+        return value
+    report.say(codes.CONFIGURATION, _place(source, key), f"`{key}` is a string in quotes")
+    return ""
+
+
+def _keep(source: Source, table: dict[str, Any], report: Report) -> timedelta:
+    if "keep" not in table:
+        return Configuration().keep
+    match = _DURATION.fullmatch(table["keep"]) if isinstance(table["keep"], str) else None
+    if match is None:
+        report.say(
+            codes.CONFIGURATION,
+            _place(source, "keep"),
+            f"`keep` is a duration, not {table['keep']!r}",
+            help='write it as a number and a unit: `keep = "7 days"`',
+        )
+        return Configuration().keep
+    try:
+        return int(match[1]) * _UNITS[match[2]]
+    except OverflowError:
+        return timedelta.max
+
+
+def _place(source: Source, key: str) -> Span:
+    match = re.search(rf"^\s*\[*\s*({re.escape(key)})\b", source.text, re.MULTILINE)
+    return Span(source, match.start(1), match.end(1)) if match else Span(source, 0, 0)

@@ -1,0 +1,116 @@
+"""The files that an application names: schemas, interfaces, policies, collections. Read once, and never trusted."""
+
+import glob
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lxml import etree
+
+_XSD = "{http://www.w3.org/2001/XMLSchema}"
+_MAX_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a file is of no use."""
+
+    kind: str  # "missing", "malformed" or "invalid"
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A valid schema, and the elements that a document may begin with."""
+
+    validator: etree.XMLSchema
+    roots: frozenset[str]
+
+
+@dataclass(slots=True)
+class Files:
+    """Reads each file once, relative to the application's folder."""
+
+    root: Path
+    _documents: dict[str, "etree._ElementTree | Problem"] = field(default_factory=dict)
+    _schemas: dict[str, Schema | Problem] = field(default_factory=dict)
+
+    def document(self, name: str) -> "etree._ElementTree | Problem":
+        if name not in self._documents:
+            self._documents[name] = read_xml(self.root / name, name)
+        return self._documents[name]
+
+    def schema(self, name: str) -> Schema | Problem:
+        if name not in self._schemas:
+            self._schemas[name] = self._read_schema(name)
+        return self._schemas[name]
+
+    def _read_schema(self, name: str) -> Schema | Problem:
+        document = self.document(name)
+        if isinstance(document, Problem):
+            return document
+        try:
+            validator = etree.XMLSchema(document)
+        except etree.XMLSchemaParseError as error:
+            return Problem("invalid", _first_line(error))
+        return Schema(validator, frozenset(self._roots(self.root / name, set())))
+
+    def _roots(self, file: Path, seen: set[Path]) -> set[str]:
+        """The global elements of a schema and of those that it includes or imports from files."""
+        if file in seen:
+            return set()
+        seen.add(file)
+        document = read_xml(file, str(file))
+        if isinstance(document, Problem):
+            return set()
+        schema = document.getroot()
+        namespace = schema.get("targetNamespace", "")
+        found = {
+            f"Q{{{namespace}}}{element.get('name')}" if namespace else str(element.get("name"))
+            for element in schema.findall(f"{_XSD}element")
+        }
+        for tag in ("include", "import", "redefine"):
+            for reference in schema.findall(f"{_XSD}{tag}"):
+                location = reference.get("schemaLocation")
+                if location and "://" not in location:
+                    found |= self._roots((file.parent / location).resolve(), seen)
+        return found
+
+    def ports(self, name: str) -> list[str] | Problem:
+        """The ports (WSDL 1.1) or endpoints (2.0) of an interface."""
+        document = self.document(name)
+        if isinstance(document, Problem):
+            return document
+        ports = document.iter("{*}port", "{*}endpoint")
+        return [str(port.get("name")) for port in ports if port.get("name")]
+
+    def matching(self, pattern: str) -> list[str]:
+        """The files that a pattern matches, by their names relative to the application's folder, in order."""
+        return sorted(
+            found for found in glob.glob(pattern, root_dir=self.root, recursive=True) if (self.root / found).is_file()
+        )
+
+
+def hardened_parser() -> etree.XMLParser:
+    """A parser that neither leaves the node nor expands anything."""
+    return etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+
+
+def read_xml(file: Path, name: str) -> "etree._ElementTree | Problem":
+    try:
+        if file.stat().st_size > _MAX_BYTES:
+            return Problem("malformed", f"`{name}` is larger than {_MAX_BYTES // 1024 // 1024} MiB")
+        document = etree.parse(str(file), hardened_parser())
+    except FileNotFoundError:
+        return Problem("missing", f"there is no file `{name}`")
+    except etree.XMLSyntaxError as error:
+        return Problem("malformed", f"`{name}` is not well-formed: {error.msg}")
+    except (OSError, ValueError) as error:
+        return Problem("missing", f"`{name}` cannot be read: {error}")
+    if document.docinfo.doctype:
+        return Problem("malformed", f"`{name}` has a document type declaration, which is refused")
+    return document
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).splitlines()
+    return text[0].replace(_XSD, "xs:") if text else "no reason given"

@@ -1,0 +1,87 @@
+"""`do enqueue`, `do reset` and `do raise`, as an extension of XQuery."""
+
+from dataclasses import replace
+
+from demaq.language.tree import ACTIONS, Enqueue, EventParameter, Raise, Reset, WithProperty
+from demaq.xquery.parser import XQUERY, Kind, Parser
+from demaq.xquery.tree import Expr, Sequence
+
+_VERBS = ("enqueue", "reset", "raise")
+_FOLLOWS_RESET = ("else", "create", "declare", "case", "default")
+
+
+def action(p: Parser) -> Expr | None:
+    if not _begins_action(p, 0):
+        return None
+    start = p.take().start
+    verb = p.take().text
+    if verb == "enqueue":
+        return _enqueue(p, start)
+    return _reset(p, start) if verb == "reset" else _raise(p, start)
+
+
+def _begins_action(p: Parser, distance: int) -> bool:
+    return p.peek(distance).text == "do" and p.peek(distance + 1).text in _VERBS
+
+
+def branch(p: Parser) -> Expr:
+    """What follows `then`, `else` and `return`: a list of actions belongs to it as a whole."""
+    start = p.peek().start
+    first = p.expr_single()
+    if not isinstance(first, ACTIONS):
+        return first
+    actions: list[Expr] = [first]
+    while p.at(",") and _begins_action(p, 1):
+        p.take()
+        actions.append(p.expr_single())
+    return first if len(actions) == 1 else Sequence(p.span(start), tuple(actions))
+
+
+def _enqueue(p: Parser, start: int) -> Expr:
+    body = p.expr_single()
+    p.expect("into", help="an enqueue says where to: `do enqueue E into Q`")
+    queue = p.name("the name of a queue")
+    properties = []
+    while p.at("with"):
+        clause = p.take().start
+        name = p.name("the name of a property")
+        p.expect("value", help="a property is set by `with P value E`")
+        value = p.expr_single()
+        properties.append(WithProperty(p.span(clause), name, value))
+    return Enqueue(p.span(start), body, queue, tuple(properties))
+
+
+def _reset(p: Parser, start: int) -> Expr:
+    token = p.peek()
+    if token.kind is not Kind.NAME or (token.text in _FOLLOWS_RESET and p.peek(1).text != "key"):
+        return Reset(p.span(start), None, None)
+    slicing = p.name("the name of a slicing")
+    p.expect("key", help="`do reset S key E` resets one slice of S; `do reset` the current one")
+    key = p.expr_single()
+    return Reset(p.span(start), slicing, key)
+
+
+def _raise(p: Parser, start: int) -> Expr:
+    p.expect("event", help="an event is raised by `do raise event N(P := E, …)`")
+    event = p.name("the name of an event")
+    paren = p.expect("(")
+    parameters: list[EventParameter] = []
+    while not p.at(")"):
+        place = p.peek().start
+        name = p.name("the name of a parameter")
+        p.expect(":=")
+        value = p.expr_single()
+        parameters.append(EventParameter(p.span(place), name, value))
+        if not p.accept(","):
+            break
+    p.close(")", paren)
+    return Raise(p.span(start), event, tuple(parameters))
+
+
+QML = replace(
+    XQUERY,
+    statements={**XQUERY.statements, "do": action},
+    branch=branch,
+    else_is_optional=True,
+)
+"""XQuery with actions, and with `else` optional where actions are chosen."""

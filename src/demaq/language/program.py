@@ -1,0 +1,92 @@
+"""The program: what every back end reads, and behind which none has to look."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from demaq.diagnostics import Span
+from demaq.language.analysis.condition import Condition
+from demaq.language.analysis.reads import Reads
+from demaq.language.analysis.writes import Writes
+from demaq.model import Collection, Property, Queue, Slicing
+from demaq.xquery.printer import Stretch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A function in plain XQuery, to be compiled behind its module's prolog.
+
+    `stretches` lead from places in the text back to the source, for errors at run time.
+    """
+
+    text: str
+    stretches: tuple[Stretch, ...] = field(default=(), repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuleProgram:
+    """What the functions of a module share: namespaces, functions, variables, and the functions of the runtime."""
+
+    name: str
+    prolog: str
+    errorqueue: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A rule, ready to run.
+
+    `query` is a function of the message, its slice, the slice's key, a view of the log and the time; it gives back
+    the pending actions. `error_queues` are tried from the first to the last.
+    """
+
+    name: str
+    module: str
+    target: str
+    slicing: Slicing | None
+    query: Query
+    reads: Reads
+    writes: Writes
+    skip: Condition
+    error_queues: tuple[str, ...]
+    span: Span = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PropertyValue:
+    """The value of a property on certain queues: a function of the message, a view of its properties, the time."""
+
+    property: str
+    queues: tuple[str, ...]
+    module: str
+    query: Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    name: str
+    description: str
+    keep: timedelta
+    queues: Mapping[str, Queue]
+    properties: Mapping[str, Property]
+    values: tuple[PropertyValue, ...]
+    slicings: Mapping[str, Slicing]
+    collections: Mapping[str, Collection]
+    modules: Mapping[str, ModuleProgram]
+    rules: tuple[Rule, ...]
+
+    def rule(self, name: str) -> Rule | None:
+        return next((rule for rule in self.rules if rule.name == name), None)
+
+    def rules_for(self, queue: str) -> tuple[Rule, ...]:
+        """The rules that run for a message of a queue, in the order in which they are defined."""
+        slicings = {slicing.name for slicing in self.slicings_of(queue)}
+        return tuple(
+            rule
+            for rule in self.rules
+            if (rule.target in slicings if rule.slicing is not None else rule.target == queue)
+        )
+
+    def slicings_of(self, queue: str) -> tuple[Slicing, ...]:
+        """The slicings that a message of a queue may belong to: what retains it."""
+        return tuple(slicing for slicing in self.slicings.values() if queue in slicing.queues)

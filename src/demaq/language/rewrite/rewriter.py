@@ -1,0 +1,194 @@
+"""Trees of the application language into trees of plain XQuery."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from demaq.diagnostics import Span
+from demaq.language import qs
+from demaq.language import tree as lt
+from demaq.language.analysis.calls import function_key
+from demaq.language.linked import LinkedModule
+from demaq.language.rewrite.implicit import Implicit
+from demaq.language.rewrite.runtime import IMPLICIT, PREFIX, RUNTIME
+from demaq.language.symbols import Symbols, symbol, symbol_of_text
+from demaq.model import Slicing
+from demaq.xquery import tree as t
+from demaq.xquery.analysis.context import XS
+from demaq.xquery.parser import parse_sequence_type
+
+_FN = "http://www.w3.org/2005/xpath-functions"
+_UPDATING = "Q{http://www.w3.org/2012/xquery}updating"
+_FROM_NOW = {"current-dateTime": None, "current-date": "date", "current-time": "time"}
+
+
+class Rewriter(t.Transformer):
+    """Rewrites what stands in one module; in a rule on a slicing, `slicing` is its slicing."""
+
+    def __init__(
+        self,
+        module: LinkedModule,
+        symbols: Symbols,
+        implicit: Implicit,
+        *,
+        slicing: Slicing | None = None,
+        queue: str | None = None,
+        bare: bool = True,
+    ) -> None:
+        self._module = module
+        self._symbols = symbols
+        self._implicit = implicit
+        self._slicing = slicing
+        self._queue = queue
+        self._bare = bare  # whether the prefixes `demaq` and `xs` mean what they should everywhere
+        self._functions: dict[str, Callable[[t.FunctionCall], t.Expr]] = {
+            qs.MESSAGE: lambda call: self.variable("message", call.span),
+            qs.SLICE: lambda call: self.variable("slice", call.span),
+            qs.SLICEKEY: lambda call: self.variable("slicekey", call.span),
+            qs.QUEUE: self._queue_call,
+            qs.PROPERTY: self._property_call,
+            qs.COLLECTION: self._collection_call,
+            **{f"Q{{{_FN}}}{name}": self._time_call for name in _FROM_NOW},
+        }
+
+    # Pieces of generated text
+
+    def name(self, local: str, span: Span, uri: str = RUNTIME) -> t.Name:
+        prefix = PREFIX if uri == RUNTIME else "xs"
+        return t.Name(span, local, prefix if self._bare else None, uri)
+
+    def call(self, local: str, span: Span, *args: t.Expr) -> t.Expr:
+        return t.FunctionCall(span, self.name(local, span), args)
+
+    def variable(self, local: str, span: Span) -> t.Expr:
+        return t.VarRef(span, self.name(local, span))
+
+    def parameter(self, local: str, span: Span, type_: str | None = None) -> t.Param:
+        return t.Param(span, self.name(local, span), self.type(type_ or IMPLICIT[local], span))
+
+    def type(self, text: str, span: Span) -> t.SequenceType:
+        """A sequence type that only names types of XML Schema."""
+        written = parse_sequence_type(text if self._bare else text.replace("xs:", f"Q{{{XS}}}"))
+        return replace(written, span=span)
+
+    def cast(self, value: t.Expr, type_: str) -> t.Expr:
+        """`xs:T(value)`, which takes nothing for an answer, and refuses more than one item."""
+        return t.FunctionCall(value.span, self.name(type_.removeprefix("xs:"), value.span, XS), (value,))
+
+    # Functions of the node
+
+    def visit_FunctionCall(self, node: t.FunctionCall) -> t.Expr:
+        rewrite = self._functions.get(node.name.expanded)
+        if rewrite is not None and not any(isinstance(arg, t.Placeholder) for arg in node.args):
+            return rewrite(node)
+        hidden = self._hidden(node)
+        args = tuple(self.visit(arg) for arg in node.args)
+        return replace(node, args=(*hidden, *args))
+
+    def visit_NamedFunctionRef(self, node: t.NamedFunctionRef) -> t.Expr:
+        hidden = self._hidden(node)
+        if hidden:
+            placeholders = tuple(t.Placeholder(node.span) for _ in range(node.arity))
+            return t.FunctionCall(node.span, node.name, (*hidden, *placeholders))
+        if node.name.expanded in self._functions and node.arity == 0:
+            body = self._functions[node.name.expanded](t.FunctionCall(node.span, node.name, ()))
+            return t.InlineFunction(node.span, (), (), None, body)
+        return node
+
+    def _hidden(self, node: t.Node) -> tuple[t.Expr, ...]:
+        key = function_key(node)
+        names = self._implicit.get(key, ()) if key is not None else ()
+        return tuple(self.variable(name, node.span) for name in names)
+
+    def _queue_call(self, node: t.FunctionCall) -> t.Expr:
+        view = self.variable("view", node.span)
+        if node.args:
+            return self.call("queue", node.span, view, self._symbol(node.args[0]))
+        if self._queue is not None:
+            return self.call("queue", node.span, view, t.String(node.span, self._queue))
+        current = self.call("property", node.span, view, t.String(node.span, "sys:queue"))
+        return self.call("queue", node.span, view, self.cast(current, "xs:string"))
+
+    def _property_call(self, node: t.FunctionCall) -> t.Expr:
+        view = self.variable("view", node.span)
+        name = self._symbol(node.args[0])
+        if len(node.args) == 2:
+            value = self.call("property-of", node.span, view, name, self.visit(node.args[1]))
+        else:
+            value = self.call("property", node.span, view, name)
+        type_ = self._symbols.property_type(name.value) if isinstance(name, t.String) else None
+        if type_ is None or type_ == "xs:anyAtomicType":
+            return value
+        return t.TreatAs(node.span, value, self.type(f"{type_}?", node.span))
+
+    def _collection_call(self, node: t.FunctionCall) -> t.Expr:
+        if not node.args:
+            return t.Sequence(node.span, ())
+        return self.call("collection", node.span, self.variable("view", node.span), self._symbol(node.args[0]))
+
+    def _symbol(self, name: t.Expr) -> t.Expr:
+        """A literal name as the symbol it stands for; any other expression as it is."""
+        if isinstance(name, t.String):
+            return t.String(name.span, symbol_of_text(name.value, self._module.context))
+        rewritten: t.Expr = self.visit(name)
+        return rewritten
+
+    def _time_call(self, node: t.FunctionCall) -> t.Expr:
+        now = self.variable("now", node.span)
+        part = _FROM_NOW[node.name.local]
+        return now if part is None else self.cast(now, f"xs:{part}")
+
+    # Actions
+
+    def visit_Enqueue(self, node: lt.Enqueue) -> t.Expr:
+        queue = t.String(node.queue.span, symbol(node.queue, self._module.context))
+        entries = tuple(self._property_entry(clause) for clause in node.properties)
+        properties = t.MapConstructor(node.span, entries)
+        return self.call("enqueue", node.span, queue, self.visit(node.body), properties)
+
+    def _property_entry(self, clause: lt.WithProperty) -> t.MapEntry:
+        name = symbol(clause.name, self._module.context)
+        value: t.Expr = self.visit(clause.value)
+        type_ = self._symbols.property_type(name)
+        if type_ is None or type_ == "xs:anyAtomicType":
+            value = t.FunctionCall(value.span, t.Name(value.span, "data", None, _FN), (value,))
+        else:
+            value = self.cast(value, type_)
+        return t.MapEntry(clause.span, t.String(clause.name.span, name), value)
+
+    def visit_Reset(self, node: lt.Reset) -> t.Expr:
+        if node.slicing is not None and node.key is not None:
+            name = symbol(node.slicing, self._module.context)
+            slicing = self._symbols.slicings.get(name)
+            key = self.visit(node.key)
+            key = key if slicing is None or slicing.key_type == "xs:anyAtomicType" else self.cast(key, slicing.key_type)
+            return self.call("reset", node.span, t.String(node.slicing.span, name), key)
+        name = self._slicing.name if self._slicing is not None else ""
+        return self.call("reset", node.span, t.String(node.span, name), self.variable("slicekey", node.span))
+
+    def visit_Raise(self, node: lt.Raise) -> t.Expr:
+        entries = tuple(
+            t.MapEntry(parameter.span, t.String(parameter.name.span, str(parameter.name)), self.visit(parameter.value))
+            for parameter in node.parameters
+        )
+        event = t.String(node.event.span, symbol(node.event, self._module.context))
+        return self.call("raise", node.span, event, t.MapConstructor(node.span, entries))
+
+    # Structure
+
+    def visit_If(self, node: t.If) -> t.Expr:
+        otherwise = t.Sequence(node.span, ()) if node.otherwise is None else self.visit(node.otherwise)
+        return t.If(node.span, self.visit(node.condition), self.visit(node.then), otherwise)
+
+    def visit_FunctionDecl(self, node: t.FunctionDecl) -> t.Node:
+        hidden = self._implicit.get((node.name.expanded, len(node.params)), ())
+        params = (*(self.parameter(name, node.name.span) for name in hidden), *node.params)
+        updating = is_updating(node)
+        notes = tuple(note for note in node.annotations if note.name.expanded != _UPDATING)
+        body = None if node.body is None else self.visit(node.body)
+        result = None if updating else node.result
+        return replace(node, annotations=notes, params=params, result=result, body=body)
+
+
+def is_updating(node: t.FunctionDecl | t.InlineFunction) -> bool:
+    """Is the function declared `%updating`?"""
+    return any(note.name.expanded == _UPDATING for note in node.annotations)

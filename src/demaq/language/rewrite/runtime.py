@@ -1,0 +1,59 @@
+"""The names that generated XQuery uses, and the functions behind them.
+
+A rule becomes a function of five arguments. Actions become calls that give back what is to be done, as maps.
+"""
+
+from demaq.xquery import parse
+from demaq.xquery.analysis.context import XS
+from demaq.xquery.tree import Declaration
+
+RUNTIME = "http://demaq.org/runtime"
+PREFIX = "demaq"
+RESERVED_PREFIXES = frozenset({PREFIX, "qs", "sys", "xs", "fn", "xml", "xmlns"})
+
+IMPLICIT: dict[str, str] = {
+    "message": "document-node()",
+    "slice": "document-node()*",
+    "slicekey": "xs:anyAtomicType?",
+    "view": "map(*)",
+    "now": "xs:dateTime",
+}
+"""The arguments of a rule, in their order, with their types: the message that is processed, the members of its
+slice, the key of the slice, the view of queues, collections and properties, and the time of processing."""
+
+_TEXT = f"""
+declare namespace {PREFIX} = "{RUNTIME}";
+declare namespace xs = "{XS}";
+
+declare function demaq:enqueue($queue as xs:string, $body as node(), $properties as map(*)) as map(*) {{
+  map {{ "do" : "enqueue", "queue" : $queue, "body" : $body, "properties" : $properties }}
+}};
+declare function demaq:reset($slicing as xs:string, $key as xs:anyAtomicType?) as map(*) {{
+  map {{ "do" : "reset", "slicing" : $slicing, "key" : $key }}
+}};
+declare function demaq:raise($event as xs:string, $parameters as map(*)) as map(*) {{
+  map {{ "do" : "raise", "event" : $event, "parameters" : $parameters }}
+}};
+declare function demaq:queue($view as map(*), $name as xs:string) as document-node()* {{
+  $view("queue")($name)
+}};
+declare function demaq:collection($view as map(*), $name as xs:string) as document-node()* {{
+  $view("collection")($name)
+}};
+declare function demaq:property($view as map(*), $name as xs:string) as xs:anyAtomicType? {{
+  $view("property")($name)
+}};
+declare function demaq:property-of($view as map(*), $name as xs:string, $node as node()) as xs:anyAtomicType? {{
+  $view("property-of")($name, root($node))
+}};
+declare function demaq:opaque($n as xs:integer) as item()* {{
+  if ($n gt 0) then demaq:opaque($n - 1) else ()
+}};
+declare variable $Q{{http://demaq.org/unknown}}value as item()* := demaq:opaque(1);
+()
+"""
+
+
+def runtime_declarations() -> tuple[Declaration, ...]:
+    """The functions that generated XQuery calls, as trees."""
+    return parse(_TEXT, name="runtime").prolog

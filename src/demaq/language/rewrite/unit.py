@@ -1,0 +1,118 @@
+"""A module's rules and property values as one query that Saxon can compile."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from demaq.diagnostics import Span
+from demaq.language.linked import LinkedModule, LinkedRule, LinkedValue
+from demaq.language.rewrite.implicit import Implicit, implicit_parameters
+from demaq.language.rewrite.rewriter import Rewriter
+from demaq.language.rewrite.runtime import IMPLICIT, runtime_declarations
+from demaq.language.symbols import Symbols
+from demaq.xquery import tree as t
+from demaq.xquery.printer import Printed, print_tree
+
+_ABOUT_NAMES = (t.NamespaceDecl, t.DefaultNamespaceDecl, t.Setter)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModuleCode:
+    """What the functions of one module share: its prolog, rewritten."""
+
+    module: LinkedModule
+    symbols: Symbols
+    implicit: Implicit
+    prolog: tuple[t.Declaration, ...]
+
+
+def module_code(module: LinkedModule, symbols: Symbols) -> ModuleCode:
+    implicit = implicit_parameters(module)
+    bare = not any(_shadows(declaration) for declaration in module.prolog)
+    rewriter = Rewriter(module, symbols, implicit, bare=bare)
+    own = [rewriter.visit(declaration) for declaration in module.prolog if _is_allowed(declaration)]
+    runtime = runtime_declarations()
+    names = [declaration for declaration in own if isinstance(declaration, _ABOUT_NAMES)]
+    rest = [declaration for declaration in own if not isinstance(declaration, _ABOUT_NAMES)]
+    runtime_names = [declaration for declaration in runtime if isinstance(declaration, _ABOUT_NAMES)]
+    runtime_rest = [declaration for declaration in runtime if not isinstance(declaration, _ABOUT_NAMES)]
+    declared = {declaration.prefix for declaration in names if isinstance(declaration, t.NamespaceDecl)}
+    prolog = [
+        *(name for name in runtime_names if not (isinstance(name, t.NamespaceDecl) and name.prefix in declared)),
+        *names,
+        *runtime_rest,
+        *rest,
+    ]
+    return ModuleCode(module, symbols, implicit, tuple(prolog))
+
+
+def _is_allowed(declaration: t.Declaration) -> bool:
+    """What cannot stand in a module is reported elsewhere, and left out here."""
+    if isinstance(declaration, t.FunctionDecl | t.VarDecl):
+        return not declaration.external
+    return not isinstance(declaration, t.ImportDecl | t.ContextItemDecl | t.OptionDecl)
+
+
+def rule_function(rule: LinkedRule, code: ModuleCode) -> t.InlineFunction:
+    """A rule as a function of its five arguments."""
+    slicing = rule.slicing
+    rewriter = Rewriter(
+        rule.module,
+        code.symbols,
+        code.implicit,
+        slicing=slicing,
+        queue=None if rule.queue is None else rule.queue.name,
+        bare=not _shadows(rule.body),
+    )
+    span = rule.span
+    types = dict(IMPLICIT)
+    if slicing is not None:
+        types["slicekey"] = slicing.key_type
+    params = tuple(rewriter.parameter(name, span, type_) for name, type_ in types.items())
+    body = t.SimpleMap(span, rewriter.variable("message", span), rewriter.visit(rule.body))
+    return t.InlineFunction(span, (), params, rewriter.type("item()*", span), body)
+
+
+def value_function(value: LinkedValue, code: ModuleCode) -> t.InlineFunction:
+    """The value of a property as a function of the message, the view and the time."""
+    rewriter = Rewriter(value.module, code.symbols, code.implicit, bare=not _shadows(value.value))
+    span = value.clause.span
+    type_ = value.property.type
+    params = tuple(rewriter.parameter(name, span) for name in ("message", "view", "now"))
+    computed = rewriter.cast(rewriter.visit(value.value), type_)
+    body = t.SimpleMap(span, rewriter.variable("message", span), computed)
+    return t.InlineFunction(span, (), params, rewriter.type(f"{type_}?", span), body)
+
+
+def unit(code: ModuleCode, functions: Iterable[t.Expr], span: Span) -> t.Module:
+    """One query that gives back the functions."""
+    return t.Module(span, None, None, code.prolog, t.Sequence(span, tuple(functions)))
+
+
+def printed_prolog(code: ModuleCode) -> Printed:
+    """The text of a module's prolog."""
+    span = code.module.syntax.span
+    return print_tree(t.Module(span, None, None, code.prolog, None))
+
+
+def without(module: t.Module, culprit: t.Node, replacement: t.Node) -> t.Module:
+    """The query with one node replaced, found by identity."""
+    changed = _Replace(culprit, replacement).visit(module)
+    assert isinstance(changed, t.Module)
+    return changed
+
+
+class _Replace(t.Transformer):
+    def __init__(self, culprit: t.Node, replacement: t.Node) -> None:
+        self._culprit = culprit
+        self._replacement = replacement
+
+    def visit(self, node: t.Node) -> t.Node:
+        return self._replacement if node is self._culprit else self.generic_visit(node)
+
+
+def _shadows(tree: t.Node) -> bool:
+    """Does an element in here, or the prolog, give `demaq` or `xs` another meaning?"""
+    return any(
+        isinstance(node, t.DirectAttribute) and node.name.prefix == "xmlns" and node.name.local in ("demaq", "xs")
+        for node in t.walk(tree)
+    )

@@ -1,0 +1,41 @@
+"""The vocabulary: queues, properties, slicings, collections. Frozen, and nothing in it reads or writes."""
+
+from demaq.model.collection import Collection
+from demaq.model.property import (
+    COMMUNICATION_PROPERTIES,
+    ECHO_PROPERTIES,
+    SETTABLE_PROPERTIES,
+    SYSTEM_PROPERTIES,
+    Property,
+    PropertyMode,
+)
+from demaq.model.queue import (
+    RELIABLE_MESSAGING,
+    SECURITY,
+    SYSTEM_ERRORS,
+    Interface,
+    Queue,
+    QueueKind,
+    QueueMode,
+    WebServiceExtension,
+)
+from demaq.model.slicing import Slicing
+
+__all__ = [
+    "COMMUNICATION_PROPERTIES",
+    "ECHO_PROPERTIES",
+    "RELIABLE_MESSAGING",
+    "SECURITY",
+    "SETTABLE_PROPERTIES",
+    "SYSTEM_ERRORS",
+    "SYSTEM_PROPERTIES",
+    "Collection",
+    "Interface",
+    "Property",
+    "PropertyMode",
+    "Queue",
+    "QueueKind",
+    "QueueMode",
+    "Slicing",
+    "WebServiceExtension",
+]

@@ -1,0 +1,1 @@
+"""What can be said of an XQuery tree without evaluating it."""
