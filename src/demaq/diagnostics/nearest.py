@@ -21,6 +21,16 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return close[0] if close else None
 
 
+def meant(names: Iterable[str], known: Collection[str]) -> set[str]:
+    """The names, each unknown one with the known name that it was probably meant to be.
+
+    >>> sorted(meant(["crm", "finanse"], ["crm", "finance"]))
+    ['crm', 'finance', 'finanse']
+    """
+    found = set(names)
+    return found | {close for name in found if name not in known and (close := nearest(name, known)) is not None}
+
+
 def did_you_mean(name: str, known: Collection[str], what: str) -> str:
     """The help for an unknown name: the nearest one, and the names there are.
 

@@ -9,6 +9,7 @@ from enum import Enum
 
 from demaq.language import qs
 from demaq.language.analysis.bindings import NO_BINDINGS, Bindings, bind_clauses, value_of
+from demaq.language.analysis.calls import function_key, with_functions
 from demaq.language.analysis.paths import (
     MessagePath,
     is_child_step,
@@ -17,6 +18,7 @@ from demaq.language.analysis.paths import (
     step_name,
 )
 from demaq.language.analysis.shape import Shape
+from demaq.language.linked import LinkedModule, LinkedRule
 from demaq.language.tree import Enqueue
 from demaq.xquery.tree import (
     AxisStep,
@@ -50,6 +52,7 @@ class _Outlook:
     """A message of this shape is being processed, by a rule on a slicing or on a queue."""
 
     shape: Shape
+    module: LinkedModule
 
     def enqueues(self, expr: Expr, bindings: Bindings) -> Iterator[Enqueue]:
         """The enqueues that are not ruled out."""
@@ -66,7 +69,17 @@ class _Outlook:
             for item in expr.items:
                 yield from self.enqueues(item, bindings)
         else:
-            yield from (node for node in walk(expr) if isinstance(node, Enqueue))
+            yield from self._leaf(expr)
+
+    def _leaf(self, expr: Expr) -> Iterator[Enqueue]:
+        """An action, or the call of a function whose body has some; a function that calls itself is walked whole."""
+        for node in walk(expr):
+            key = function_key(node)
+            function = None if key is None else self.module.functions.get(key)
+            if isinstance(node, Enqueue):
+                yield node
+            elif function is not None and function.body is not None:
+                yield from (inner for body in with_functions(function.body, self.module) for inner in _actions(body))
 
     def _clauses_hold(self, expr: Flwor, bindings: Bindings) -> bool:
         for number, clause in enumerate(expr.clauses):
@@ -145,6 +158,10 @@ class _Outlook:
         return False
 
 
-def possible_enqueues(body: Expr, shape: Shape) -> list[Enqueue]:
-    """The enqueues of a rule's body that processing a message of this shape does not rule out."""
-    return list(_Outlook(shape).enqueues(body, NO_BINDINGS))
+def _actions(expr: Expr) -> Iterator[Enqueue]:
+    return (node for node in walk(expr) if isinstance(node, Enqueue))
+
+
+def possible_enqueues(rule: LinkedRule, shape: Shape) -> list[Enqueue]:
+    """The enqueues of a rule that processing a message of this shape does not rule out."""
+    return list(_Outlook(shape, rule.module).enqueues(rule.body, NO_BINDINGS))

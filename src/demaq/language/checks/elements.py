@@ -21,7 +21,8 @@ class _Vocabulary:
     def __init__(self, examined: Examined) -> None:
         self.in_paths: Counter[str] = Counter()
         self.made: set[str] = set()
-        self.inner: set[str] = set()
+        self.inner: set[str] = set()  # seen inside other elements
+        self.steps: set[str] = set()  # found by a step that is not the first of its path
         self.roots: set[str] = set()
         self.parts: dict[str, set[str]] = {}
         for expr, _ in examined.expressions():
@@ -52,6 +53,7 @@ class _Vocabulary:
 
     def _count_path(self, path: Path) -> None:
         names = [step_name(step) for step in path.steps]
+        self.steps.update(name for name in (names if path.leading else names[1:]) if name is not None)
         for number, (before, after) in enumerate(pairwise(names)):
             if after is not None and path.separators[number] == "//":
                 self.inner.add(after)
@@ -132,7 +134,7 @@ def _check_variables(body: Expr, vocabulary: _Vocabulary, report: Report) -> Non
         name = step_name(node)
         if name is None or name not in bindings or name in vocabulary.made:
             continue
-        if name in vocabulary.inner or vocabulary.parts.get(name):
+        if name in vocabulary.inner | vocabulary.steps or vocabulary.parts.get(name):
             continue
         report.say(
             codes.VARIABLE_MEANT,

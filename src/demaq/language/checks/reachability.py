@@ -1,8 +1,10 @@
 """Queues that no message reaches, and queues that no message leaves."""
 
-from demaq.diagnostics import Report
+from demaq.diagnostics import Report, meant
 from demaq.language import codes
+from demaq.language.analysis.writes import Write
 from demaq.language.examined import Examined
+from demaq.language.symbols import symbol
 from demaq.model import SYSTEM_ERRORS, QueueKind
 
 
@@ -15,7 +17,7 @@ def _error_queues(examined: Examined) -> set[str]:
     named = {queue.errorqueue for queue in examined.symbols.queues}
     named |= {module.errorqueue for module in examined.linked.modules}
     named |= {rule.errorqueue for rule in examined.linked.rules}
-    return {name for name in named if name is not None}
+    return meant((name for name in named if name is not None), examined.symbols.queues.names)
 
 
 def _check_unreachable(examined: Examined, report: Report) -> None:
@@ -24,7 +26,7 @@ def _check_unreachable(examined: Examined, report: Report) -> None:
     writes = [write for facts in examined.facts for write in facts.writes.messages]
     if any(write.echo_target is None and _is_echo(examined, write.queue) for write in writes):
         return  # a target that is computed may be any queue
-    fed = {target for write in writes for target in (write.queue, write.echo_target) if target is not None}
+    fed = {target for write in writes for target in _targets(write)}
     gateways = {queue.name for queue in symbols.queues if queue.kind is QueueKind.INCOMING_GATEWAY}
     local = {queue.name for queue in symbols.queues if queue.kind is QueueKind.BASIC}
     reached = _closure(examined, (gateways or local) | _error_queues(examined) | {SYSTEM_ERRORS.name})
@@ -40,6 +42,10 @@ def _check_unreachable(examined: Examined, report: Report) -> None:
         )
 
 
+def _targets(write: Write) -> set[str]:
+    return {write.queue} if write.echo_target is None else {write.queue, write.echo_target}
+
+
 def _is_echo(examined: Examined, name: str) -> bool:
     queue = examined.symbols.queues.get(name)
     return queue is not None and queue.kind is QueueKind.ECHO
@@ -53,8 +59,7 @@ def _closure(examined: Examined, reached: set[str]) -> set[str]:
             for facts in examined.facts
             if grown & set(facts.rule.input_queues)
             for write in facts.writes.messages
-            for target in (write.queue, write.echo_target)
-            if target is not None
+            for target in meant(_targets(write), examined.symbols.queues.names)
         } - grown
         if not more:
             return grown
@@ -64,14 +69,19 @@ def _closure(examined: Examined, reached: set[str]) -> set[str]:
 def _check_unused(examined: Examined, report: Report) -> None:
     """A basic queue without rules whose messages nobody reads only fills and empties."""
     symbols = examined.symbols
+    targets = (symbol(rule.statement.target, rule.module.context) for rule in examined.linked.rules)
     with_rules = {queue for rule in examined.linked.rules for queue in rule.input_queues}
-    read = {access.queue for facts in examined.facts for access in facts.reads.queues}
+    with_rules |= meant(targets, symbols.queues.names)
+    accesses = [access.queue for facts in examined.facts for access in facts.reads.queues]
+    if None in accesses:
+        return  # a name that is computed may be any
+    read = meant((name for name in accesses if name is not None), symbols.queues.names)
     errors = _error_queues(examined)
     for name, statement in symbols.queue_statements.items():
         queue = symbols.queues.get(name)
         if queue is None or queue.kind not in (QueueKind.BASIC, QueueKind.INCOMING_GATEWAY):
             continue
-        if name in with_rules or name in read or None in read or name in errors or symbols.slicings_of(name):
+        if name in with_rules or name in read or name in errors or symbols.slicings_of(name):
             continue
         report.say(
             codes.UNUSED_QUEUE,

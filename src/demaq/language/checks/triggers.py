@@ -5,13 +5,10 @@ from dataclasses import dataclass
 
 from demaq.diagnostics import Note, Report
 from demaq.language import codes
-from demaq.language.analysis.calls import called
 from demaq.language.analysis.facts import RuleFacts
 from demaq.language.analysis.outlook import possible_enqueues
 from demaq.language.analysis.writes import Write
 from demaq.language.examined import Examined
-from demaq.language.rewrite.rewriter import is_updating
-from demaq.xquery.tree import walk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,10 +51,8 @@ def _follow(step: _Step, facts: RuleFacts, steps: list[_Step]) -> Iterator[_Step
     """The enqueues of a rule that are not ruled out for the message of a step."""
     if not steps:
         return
-    possible = {action.span for action in possible_enqueues(facts.rule.body, step.write.shape)}
-    functions = [function for function in called(facts.rule.body, facts.rule.module) if is_updating(function)]
-    in_functions = {node.span for function in functions for node in walk(function)}
-    yield from (other for other in steps if other.write.span in possible or other.write.span in in_functions)
+    possible = {action.span for action in possible_enqueues(facts.rule, step.write.shape)}
+    yield from (other for other in steps if other.write.span in possible)
 
 
 def _cycles(graph: dict[_Step, list[_Step]]) -> Iterator[list[_Step]]:

@@ -17,6 +17,7 @@ from demaq.xquery.analysis.context import XS
 from demaq.xquery.parser import parse_sequence_type
 
 _FN = "http://www.w3.org/2005/xpath-functions"
+_PREFIXES = {RUNTIME: PREFIX, XS: "xs", _FN: "fn"}
 _UPDATING = "Q{http://www.w3.org/2012/xquery}updating"
 _FROM_NOW = {"current-dateTime": None, "current-date": "date", "current-time": "time"}
 
@@ -39,7 +40,7 @@ class Rewriter(t.Transformer):
         self._implicit = implicit
         self._slicing = slicing
         self._queue = queue
-        self._bare = bare  # whether the prefixes `demaq` and `xs` mean what they should everywhere
+        self._bare = bare  # whether the prefixes `demaq`, `xs` and `fn` mean what they should everywhere
         self._functions: dict[str, Callable[[t.FunctionCall], t.Expr]] = {
             qs.MESSAGE: lambda call: self.variable("message", call.span),
             qs.SLICE: lambda call: self.variable("slice", call.span),
@@ -53,7 +54,7 @@ class Rewriter(t.Transformer):
     # Pieces of generated text
 
     def name(self, local: str, span: Span, uri: str = RUNTIME) -> t.Name:
-        prefix = PREFIX if uri == RUNTIME else "xs"
+        prefix = _PREFIXES[uri]
         return t.Name(span, local, prefix if self._bare else None, uri)
 
     def call(self, local: str, span: Span, *args: t.Expr) -> t.Expr:
@@ -150,7 +151,7 @@ class Rewriter(t.Transformer):
         value: t.Expr = self.visit(clause.value)
         type_ = self._symbols.property_type(name)
         if type_ is None or type_ == "xs:anyAtomicType":
-            value = t.FunctionCall(value.span, t.Name(value.span, "data", None, _FN), (value,))
+            value = t.FunctionCall(value.span, self.name("data", value.span, _FN), (value,))
         else:
             value = self.cast(value, type_)
         return t.MapEntry(clause.span, t.String(clause.name.span, name), value)

@@ -111,8 +111,8 @@ class _Replace(t.Transformer):
 
 
 def _shadows(tree: t.Node) -> bool:
-    """Does an element in here, or the prolog, give `demaq` or `xs` another meaning?"""
+    """Does an element in here, or the prolog, give `demaq`, `xs` or `fn` another meaning?"""
     return any(
-        isinstance(node, t.DirectAttribute) and node.name.prefix == "xmlns" and node.name.local in ("demaq", "xs")
+        isinstance(node, t.DirectAttribute) and node.name.prefix == "xmlns" and node.name.local in ("demaq", "xs", "fn")
         for node in t.walk(tree)
     )

@@ -120,17 +120,23 @@ def _quantified_binding(p: Printer, node: t.QuantifiedBinding) -> None:
 def _if(p: Printer, node: t.If) -> None:
     p.write("if (")
     p.node(node.condition)
-    p.write(") then ")
+    p.write(") then")
+    small = _is_small(node.then) and (node.otherwise is None or _is_small(node.otherwise))
     with p.indented():
-        p.line()
+        p.write(" ") if small else p.line()
         # A bare `if` without `else` would take the `else` that follows.
         p.sub(node.then, SINGLE + 1 if _may_lack_else(node.then) else SINGLE)
     if node.otherwise is None:
         return
-    p.line()
+    p.write(" ") if small else p.line()
     p.write("else ")
     with p.indented():
         p.single(node.otherwise)
+
+
+def _is_small(expr: t.Expr) -> bool:
+    """Does it fit beside the `then` or `else` before it?"""
+    return sum(1 for _ in t.walk(expr)) <= 4
 
 
 def _may_lack_else(node: t.Node) -> bool:

@@ -105,9 +105,20 @@ def _param(p: Printer, node: t.Param) -> None:
         p.node(node.type)
 
 
+_MANY = 3  # parameters that stand on one line
+
+
 def signature(p: Printer, params: tuple[t.Param, ...], result: t.SequenceType | None) -> None:
     p.write("(")
-    p.list(params)
+    if len(params) > _MANY:
+        with p.indented():
+            for number, param in enumerate(params):
+                p.write("," if number else "")
+                p.line()
+                p.node(param)
+        p.line()
+    else:
+        p.list(params)
     p.write(")")
     if result is not None:
         p.write(" as ")
@@ -131,7 +142,15 @@ def _inline_function(p: Printer, node: t.InlineFunction) -> None:
     p.write("function")
     signature(p, node.params, node.result)
     p.write(" ")
-    p.braced(node.body)
+    if len(node.params) > _MANY and node.body is not None:
+        p.write("{")
+        with p.indented():
+            p.line()
+            p.node(node.body)
+        p.line()
+        p.write("}")
+    else:
+        p.braced(node.body)
 
 
 def _arrow(p: Printer, node: t.Arrow) -> None:

@@ -165,7 +165,9 @@ def _module(p: Printer, node: t.Module) -> None:
         p.node(declaration)
         p.write(";")
         p.line()
-    if node.body is not None:
+    if isinstance(node.body, t.Sequence) and node.body.items:
+        p.list(node.body.items, ",\n")
+    elif node.body is not None:
         p.node(node.body)
 
 

@@ -49,7 +49,18 @@ def _context_item(p: Printer, node: t.ContextItem) -> None:  # noqa: ARG001
 def _sequence(p: Printer, node: t.Sequence) -> None:
     if not node.items:
         p.write("()")
-    p.list(node.items)
+    elif sum(1 for _ in t.walk(node)) <= _SMALL:
+        p.list(node.items)
+    else:
+        with p.indented():
+            for number, item in enumerate(node.items):
+                p.write("," if number else "")
+                p.line()
+                p.single(item)
+        p.line()
+
+
+_SMALL = 16  # nodes of a sequence that stands on one line
 
 
 def _sequence_level(node: t.Sequence) -> int:
