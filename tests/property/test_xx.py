@@ -1,0 +1,6 @@
+"""x"""
+from property.xx import A
+
+
+def test_a() -> None:
+    assert A == 1
