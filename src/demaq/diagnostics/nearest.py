@@ -28,7 +28,8 @@ def meant(names: Iterable[str], known: Collection[str]) -> set[str]:
     ['crm', 'finance', 'finanse']
     """
     found = set(names)
-    return found | {close for name in found if name not in known and (close := nearest(name, known)) is not None}
+    unknown = found - set(known)
+    return found | {close for name in unknown if (close := nearest(name, known)) is not None}
 
 
 def did_you_mean(name: str, known: Collection[str], what: str) -> str:

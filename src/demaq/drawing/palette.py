@@ -4,9 +4,13 @@ from dataclasses import dataclass
 
 from demaq.drawing.graph import Line, Tone
 
+NOTE_OPACITY = 0.85
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paint:
+    """The colours of a tone; notes are written in the ink thinned to `NOTE_OPACITY`."""
+
     fill: str
     stroke: str
     ink: str
@@ -33,7 +37,7 @@ LIGHT = Palette(
         Tone.WARM: Paint(fill="#fcf3e6", stroke="#d8a963", ink="#694310"),
         Tone.COOL: Paint(fill="#e7f4f2", stroke="#68aca3", ink="#104b45"),
         Tone.DANGER: Paint(fill="#fcedec", stroke="#d98580", ink="#80211d"),
-        Tone.MUTED: Paint(fill="#fbfbfc", stroke="#d5dae0", ink="#616b78"),
+        Tone.MUTED: Paint(fill="#fbfbfc", stroke="#d5dae0", ink="#505965"),
     },
     lines={
         Line.SOLID: "#7b8898",

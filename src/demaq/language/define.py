@@ -54,6 +54,7 @@ class _Definer:
     def __init__(self, symbols: Symbols, report: Report) -> None:
         self._symbols = symbols
         self._report = report
+        self._folded: dict[tuple[str, str], str] = {}  # what was defined, by its name without case
         self._by_statement: dict[type, Callable[..., None]] = {
             t.QueueStatement: self._queue,
             t.PropertyStatement: self._property,
@@ -78,15 +79,16 @@ class _Definer:
         return True
 
     def _warn_of_case(self, table: Table[_T], name: Name, key: str) -> None:
-        for other, entry in table.entries.items():
-            if other.casefold() == key.casefold() and entry.span is not None:
-                self._report.say(
-                    codes.NEARLY_THE_SAME,
-                    name.span,
-                    f"the {table.what} `{name}` and `{other}` differ only in case",
-                    notes=[Note(f"`{other}` is defined here", entry.span)],
-                    help="give one of them another name",
-                )
+        other = self._folded.setdefault((table.what, key.casefold()), key)
+        entry = table.entries.get(other)
+        if other != key and entry is not None and entry.span is not None:
+            self._report.say(
+                codes.NEARLY_THE_SAME,
+                name.span,
+                f"the {table.what} `{name}` and `{other}` differ only in case",
+                notes=[Note(f"`{other}` is defined here", entry.span)],
+                help="give one of them another name",
+            )
 
     # Queues
 

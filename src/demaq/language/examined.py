@@ -7,7 +7,7 @@ from demaq.language.analysis.facts import RuleFacts
 from demaq.language.files import Files
 from demaq.language.linked import Linked, LinkedModule
 from demaq.language.symbols import Symbols
-from demaq.xquery.tree import Expr, FunctionDecl, VarDecl
+from demaq.xquery.tree import Node, VarDecl, walk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -20,15 +20,19 @@ class Examined:
     def symbols(self) -> Symbols:
         return self.linked.symbols
 
-    def expressions(self) -> Iterator[tuple[Expr, LinkedModule]]:
-        """Every expression of the application: bodies of rules and functions, values of properties and variables."""
+    def nodes(self) -> Iterator[tuple[Node, LinkedModule]]:
+        """Every node of every expression: bodies of rules and functions, values of properties and variables."""
         for rule in self.linked.rules:
-            yield rule.body, rule.module
+            for node in rule.nodes:
+                yield node, rule.module
         for value in self.linked.values:
-            yield value.value, value.module
+            for node in value.nodes:
+                yield node, value.module
         for module in self.linked.modules:
+            for function in module.functions.values():
+                for node in function.nodes:
+                    yield node, module
             for declaration in module.prolog:
-                if isinstance(declaration, FunctionDecl) and declaration.body is not None:
-                    yield declaration.body, module
-                elif isinstance(declaration, VarDecl) and declaration.value is not None:
-                    yield declaration.value, module
+                if isinstance(declaration, VarDecl) and declaration.value is not None:
+                    for node in walk(declaration.value):
+                        yield node, module

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from demaq.diagnostics import Report
 from demaq.language import tree as t
-from demaq.language.linked import FunctionKey, Linked, LinkedModule, LinkedRule, LinkedValue
+from demaq.language.analysis.calls import called
+from demaq.language.linked import FunctionKey, Linked, LinkedFunction, LinkedModule, LinkedRule, LinkedValue
 from demaq.language.parser import ParsedModule
 from demaq.language.symbols import Symbols, symbol
 from demaq.model import Property, Queue, Slicing
 from demaq.xquery.analysis.context import StaticContext
 from demaq.xquery.analysis.resolve import Resolver
-from demaq.xquery.tree import AxisStep, Expr, FunctionCall, FunctionDecl, Name, NameTest
+from demaq.xquery.tree import AxisStep, Expr, FunctionCall, FunctionDecl, Name, NameTest, walk
 
 _FN = "http://www.w3.org/2005/xpath-functions"
 
@@ -46,10 +47,10 @@ class _ModuleLinker:
         self._symbols = symbols
         self._resolver = _LanguageResolver(context, symbols, report)
         prolog = tuple(self._resolver.resolve(declaration) for declaration in syntax.prolog)
-        functions: dict[FunctionKey, FunctionDecl] = {
-            (declaration.name.expanded, len(declaration.params)): declaration
+        functions: dict[FunctionKey, LinkedFunction] = {
+            (declaration.name.expanded, len(declaration.params)): _function(declaration, declaration.body)
             for declaration in prolog
-            if isinstance(declaration, FunctionDecl)
+            if isinstance(declaration, FunctionDecl) and declaration.body is not None
         }
         self.module = LinkedModule(
             name=syntax.name,
@@ -67,13 +68,17 @@ class _ModuleLinker:
 
     def _rule(self, statement: t.RuleStatement) -> LinkedRule:
         errorqueue = statement.errorqueue
+        body = self._resolver.resolve(statement.body)
+        nodes = tuple(walk(body))
         return LinkedRule(
             name=symbol(statement.name, self._context),
             statement=statement,
             module=self.module,
             target=self._target(statement.target),
             errorqueue=None if errorqueue is None else symbol(errorqueue, self._context),
-            body=self._resolver.resolve(statement.body),
+            body=body,
+            nodes=nodes,
+            functions=called(nodes, self.module),
         )
 
     def _target(self, name: Name) -> Queue | Slicing | None:
@@ -91,14 +96,22 @@ class _ModuleLinker:
 
     def _value(self, statement: t.PropertyStatement, clause: t.ValueClause, defined: Property) -> LinkedValue:
         assert clause.value is not None
+        value = self._resolver.resolve(boolean_word(clause.value, defined.type))
+        nodes = tuple(walk(value))
         return LinkedValue(
             property=defined,
             statement=statement,
             clause=clause,
             queues=tuple(symbol(queue, self._context) for queue in clause.queues),
             module=self.module,
-            value=self._resolver.resolve(boolean_word(clause.value, defined.type)),
+            value=value,
+            nodes=nodes,
+            functions=called(nodes, self.module),
         )
+
+
+def _function(declaration: FunctionDecl, body: Expr) -> LinkedFunction:
+    return LinkedFunction(declaration=declaration, body=body, nodes=tuple(walk(body)))
 
 
 class _LanguageResolver(Resolver):

@@ -1,6 +1,6 @@
 """The application with every name resolved: what the checks and the compiler read."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -9,25 +9,34 @@ from demaq.language.symbols import Symbols
 from demaq.language.tree import ModuleSyntax, PropertyStatement, RuleStatement, ValueClause
 from demaq.model import Property, Queue, Slicing
 from demaq.xquery.analysis.context import StaticContext
-from demaq.xquery.tree import Declaration, Expr, FunctionDecl
+from demaq.xquery.tree import Declaration, Expr, FunctionDecl, Node
 
 FunctionKey = tuple[str, int]
 """A function's expanded name and its number of arguments."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LinkedFunction:
+    """A function of a module, with all nodes of its body."""
+
+    declaration: FunctionDecl
+    body: Expr
+    nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LinkedModule:
     name: str
     syntax: ModuleSyntax
     context: StaticContext
     prolog: tuple[Declaration, ...]
-    functions: Mapping[FunctionKey, FunctionDecl]
+    functions: Mapping[FunctionKey, LinkedFunction]
     errorqueue: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LinkedRule:
-    """`target` is None when the rule names neither a queue nor a slicing."""
+    """`target` is None when the rule names neither a queue nor a slicing; `nodes` are all those of the body."""
 
     name: str
     statement: RuleStatement
@@ -35,6 +44,8 @@ class LinkedRule:
     target: Queue | Slicing | None
     errorqueue: str | None
     body: Expr
+    nodes: tuple[Node, ...]
+    functions: tuple[LinkedFunction, ...]  # those that the body may call, directly or through others
 
     @property
     def span(self) -> Span:
@@ -55,6 +66,18 @@ class LinkedRule:
             return self.target.queues
         return () if self.target is None else (self.target.name,)
 
+    def all_nodes(self) -> Iterator[Node]:
+        """Everything that may be evaluated when the rule runs: the body's nodes, and those of the functions."""
+        yield from self.nodes
+        for function in self.functions:
+            yield from function.nodes
+
+    def bodies(self) -> Iterator[Expr]:
+        """The body, and those of the functions."""
+        yield self.body
+        for function in self.functions:
+            yield function.body
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LinkedValue:
@@ -66,6 +89,8 @@ class LinkedValue:
     queues: tuple[str, ...]
     module: LinkedModule
     value: Expr
+    nodes: tuple[Node, ...]
+    functions: tuple[LinkedFunction, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

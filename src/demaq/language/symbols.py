@@ -79,6 +79,7 @@ class Symbols:
     queue_statements: dict[str, QueueStatement] = field(default_factory=dict)
     property_statements: dict[str, PropertyStatement] = field(default_factory=dict)
     slicing_statements: dict[str, SlicingStatement] = field(default_factory=dict)
+    _slicings_by_queue: dict[str, list[Slicing]] = field(default_factory=dict)
 
     def property_type(self, name: str) -> str | None:
         """The type of a property, the system's own included; None if there is no such property."""
@@ -88,8 +89,12 @@ class Symbols:
         return SYSTEM_PROPERTIES.get(name) or SETTABLE_PROPERTIES.get(name)
 
     def slicings_of(self, queue: str) -> list[Slicing]:
-        """The slicings that messages of a queue may belong to."""
-        return [slicing for slicing in self.slicings if queue in slicing.queues]
+        """The slicings that messages of a queue may belong to. To be called when all are defined."""
+        if not self._slicings_by_queue:
+            for slicing in self.slicings:
+                for name in slicing.queues:
+                    self._slicings_by_queue.setdefault(name, []).append(slicing)
+        return self._slicings_by_queue.get(queue, [])
 
 
 def symbol(name: Name, context: StaticContext) -> str:

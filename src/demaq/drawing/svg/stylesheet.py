@@ -8,7 +8,7 @@ that page alone.
 from collections.abc import Iterator
 
 from demaq.drawing.cards import CAPTION_SIZE, LABEL_SIZE, NOTE_SIZE
-from demaq.drawing.palette import DARK, LIGHT, Palette
+from demaq.drawing.palette import DARK, LIGHT, NOTE_OPACITY, Palette
 
 ROOT = "demaq-drawing"
 TITLE_SIZE = 17.0
@@ -19,7 +19,7 @@ _FORMS = {
     "text": f"font-family:{_FONTS};stroke:none",
     ".title": f"font-size:{TITLE_SIZE:g}px;font-weight:600;letter-spacing:-.01em",
     ".label": f"font-size:{LABEL_SIZE:g}px;font-weight:500;text-anchor:middle",
-    ".note": f"font-size:{NOTE_SIZE:g}px;text-anchor:middle;opacity:.8",
+    ".note": f"font-size:{NOTE_SIZE:g}px;text-anchor:middle;opacity:{NOTE_OPACITY}",
     ".caption": f"font-size:{CAPTION_SIZE:g}px;text-anchor:middle",
     ".entry": f"font-size:{CAPTION_SIZE:g}px",
     ".node path": "stroke-width:1.25;stroke-linejoin:round;stroke-linecap:round",

@@ -1,9 +1,9 @@
 """Which functions of its module an expression may call, directly or through others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
-from demaq.language.linked import FunctionKey, LinkedModule
-from demaq.xquery.tree import Expr, FunctionCall, FunctionDecl, NamedFunctionRef, Node, walk
+from demaq.language.linked import FunctionKey, LinkedFunction, LinkedModule
+from demaq.xquery.tree import FunctionCall, NamedFunctionRef, Node
 
 
 def function_key(node: Node) -> FunctionKey | None:
@@ -15,22 +15,14 @@ def function_key(node: Node) -> FunctionKey | None:
     return None
 
 
-def called(expr: Node, module: LinkedModule) -> list[FunctionDecl]:
-    """The module's functions that the expression may call, each once, in the order of first use."""
-    found: dict[FunctionKey, FunctionDecl] = {}
-    pending = [expr]
+def called(nodes: Iterable[Node], module: LinkedModule) -> tuple[LinkedFunction, ...]:
+    """The module's functions that these nodes may call, directly or through others, in the order of first use."""
+    found: dict[FunctionKey, LinkedFunction] = {}
+    pending: list[Iterable[Node]] = [nodes]
     while pending:
-        for node in walk(pending.pop()):
+        for node in pending.pop():
             key = function_key(node)
             if key is not None and key in module.functions and key not in found:
                 found[key] = module.functions[key]
-                pending.append(module.functions[key])
-    return list(found.values())
-
-
-def with_functions(expr: Expr, module: LinkedModule) -> Iterator[Expr]:
-    """The expression, and the bodies of all functions that it may call."""
-    yield expr
-    for function in called(expr, module):
-        if function.body is not None:
-            yield function.body
+                pending.append(module.functions[key].nodes)
+    return tuple(found.values())

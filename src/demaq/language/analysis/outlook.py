@@ -9,7 +9,7 @@ from enum import Enum
 
 from demaq.language import qs
 from demaq.language.analysis.bindings import NO_BINDINGS, Bindings, bind_clauses, value_of
-from demaq.language.analysis.calls import function_key, with_functions
+from demaq.language.analysis.calls import called, function_key
 from demaq.language.analysis.paths import (
     MessagePath,
     is_child_step,
@@ -78,8 +78,9 @@ class _Outlook:
             function = None if key is None else self.module.functions.get(key)
             if isinstance(node, Enqueue):
                 yield node
-            elif function is not None and function.body is not None:
-                yield from (inner for body in with_functions(function.body, self.module) for inner in _actions(body))
+            elif function is not None:
+                reached = (function, *called(function.nodes, self.module))
+                yield from (inner for other in reached for inner in other.nodes if isinstance(inner, Enqueue))
 
     def _clauses_hold(self, expr: Flwor, bindings: Bindings) -> bool:
         for number, clause in enumerate(expr.clauses):
@@ -156,10 +157,6 @@ class _Outlook:
             deep = tuple(separator == "//" for separator in expr.separators)
             return self._weigh_path(MessagePath(expr.steps[1:], deep), certain=True) is Truth.TRUE
         return False
-
-
-def _actions(expr: Expr) -> Iterator[Enqueue]:
-    return (node for node in walk(expr) if isinstance(node, Enqueue))
 
 
 def possible_enqueues(rule: LinkedRule, shape: Shape) -> list[Enqueue]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from demaq.language import qs
 from demaq.language.analysis.bindings import Bindings, value_of, walk_bound
-from demaq.language.analysis.calls import with_functions
 from demaq.language.analysis.paths import MessagePath, absolute_text, is_function
 from demaq.language.linked import LinkedRule
 from demaq.language.symbols import symbol_of_text
@@ -56,15 +55,13 @@ class Reads:
 
 
 def reads(rule: LinkedRule) -> Reads:
-    bodies = list(with_functions(rule.body, rule.module))
-    nodes = [node for body in bodies for node in walk(body)]
+    nodes = list(rule.all_nodes())
     context = rule.module.context
     return Reads(
-        message=any(_reads_message(node) for node in walk(rule.body))
-        or any(qs.is_call(node, qs.MESSAGE) for node in nodes),
+        message=any(_reads_message(node) for node in rule.nodes) or any(qs.is_call(node, qs.MESSAGE) for node in nodes),
         slice=any(qs.is_call(node, qs.SLICE) for node in nodes),
         time=any(isinstance(node, FunctionCall) and is_function(node, name) for node in nodes for name in _TIME),
-        queues=_distinct(read for body in bodies for read in queue_reads(body, rule)),
+        queues=_distinct(read for body in rule.bodies() for read in queue_reads(body, rule)),
         properties=_names(nodes, qs.PROPERTY, context),
         collections=_names(nodes, qs.COLLECTION, context),
     )

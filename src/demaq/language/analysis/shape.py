@@ -125,7 +125,7 @@ def _flwor(expr: Flwor, bindings: Bindings, module: LinkedModule, depth: int) ->
 def _call(expr: FunctionCall, module: LinkedModule, depth: int) -> Shape:
     key = function_key(expr)
     function = module.functions.get(key) if key is not None else None
-    if function is not None and function.body is not None:
+    if function is not None:
         return expression_shape(function.body, {}, module, depth + 1)
     gives_text = expr.name.uri in _TEXT_NAMESPACES and expr.name.local not in _GIVES_NODES
     return _NOTHING if gives_text else _ANYTHING

@@ -4,13 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from demaq.diagnostics import Span
-from demaq.language.analysis.calls import with_functions
 from demaq.language.analysis.shape import Shape, shape_of
 from demaq.language.linked import LinkedRule
 from demaq.language.symbols import symbol
 from demaq.language.tree import Enqueue, Raise, Reset
 from demaq.xquery.printer import to_text
-from demaq.xquery.tree import String, walk
+from demaq.xquery.tree import String
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +40,7 @@ class Writes:
 
 
 def writes(rule: LinkedRule) -> Writes:
-    nodes = [node for body in with_functions(rule.body, rule.module) for node in walk(body)]
+    nodes = list(rule.all_nodes())
     shapes = {id(action): shape for action, shape in enqueue_shapes(rule)}
     unknown = Shape()
     return Writes(
@@ -57,7 +56,7 @@ def writes(rule: LinkedRule) -> Writes:
 
 def enqueue_shapes(rule: LinkedRule) -> Iterable[tuple[Enqueue, Shape]]:
     """Each enqueue of the rule and its functions, with what is known of the message."""
-    for body in with_functions(rule.body, rule.module):
+    for body in rule.bodies():
         yield from shape_of(body, rule)
 
 

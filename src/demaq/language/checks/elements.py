@@ -25,9 +25,8 @@ class _Vocabulary:
         self.steps: set[str] = set()  # found by a step that is not the first of its path
         self.roots: set[str] = set()
         self.parts: dict[str, set[str]] = {}
-        for expr, _ in examined.expressions():
-            for node in walk(expr):
-                self._count(node)
+        for node, _ in examined.nodes():
+            self._count(node)
         for queue in examined.symbols.queues:
             schema = examined.files.schema(queue.schema) if queue.schema is not None else None
             if isinstance(schema, Schema):
@@ -76,8 +75,16 @@ def check(examined: Examined, report: Report) -> None:
     for facts in examined.facts:
         _check_roots(facts, vocabulary, report)
         _check_variables(facts.rule.body, vocabulary, report)
-    for expr, _ in examined.expressions():
-        _check_spelling(expr, vocabulary, report)
+    slips = _slips(vocabulary)
+    for node, _ in examined.nodes():
+        name = step_name(node) if isinstance(node, AxisStep) else None
+        if name is not None and name in slips:
+            report.say(
+                codes.ELEMENT_MEANT,
+                node.span,
+                f"the element `{name}` is found nowhere else, but `{slips[name]}` is",
+                help=f"did you mean `{slips[name]}`?",
+            )
 
 
 def _check_roots(facts: RuleFacts, vocabulary: _Vocabulary, report: Report) -> None:
@@ -144,19 +151,19 @@ def _check_variables(body: Expr, vocabulary: _Vocabulary, report: Report) -> Non
         )
 
 
-def _check_spelling(expr: Expr, vocabulary: _Vocabulary, report: Report) -> None:
-    for node in walk(expr):
-        name = step_name(node) if isinstance(node, AxisStep) else None
-        if name is None or name in vocabulary.made or name.startswith("*:"):
-            continue
-        for other in {*vocabulary.made, *vocabulary.in_paths}:
+def _slips(vocabulary: _Vocabulary) -> dict[str, str]:
+    """The names that are probably misspelt, each with the name that is meant."""
+    known = {*vocabulary.made, *vocabulary.in_paths}
+    by_case: dict[str, list[str]] = {}
+    for name in sorted(known):
+        by_case.setdefault(name.casefold(), []).append(name)
+    found = {}
+    for name in sorted(vocabulary.in_paths.keys() - vocabulary.made):
+        alike = [*by_case[name.casefold()], *({f"{name}s", name.removesuffix("s")} & known)]
+        for other in alike:
             if _is_slip(name, other, vocabulary):
-                report.say(
-                    codes.ELEMENT_MEANT,
-                    node.span,
-                    f"the element `{name}` is found nowhere else, but `{other}` is",
-                    help=f"did you mean `{other}`?",
-                )
+                found[name] = other
+    return found
 
 
 def _is_slip(name: str, other: str, vocabulary: _Vocabulary) -> bool:
@@ -165,6 +172,5 @@ def _is_slip(name: str, other: str, vocabulary: _Vocabulary) -> bool:
     if name.casefold() == other.casefold():
         return other in vocabulary.made or vocabulary.in_paths[other] > vocabulary.in_paths[name]
     # `items` and `item` are often both there: only with the same parts inside are they meant to be one.
-    plural = name == f"{other}s" or other == f"{name}s"
     same_parts = vocabulary.parts.get(name, set()) & vocabulary.parts.get(other, set())
-    return plural and bool(same_parts) and vocabulary.in_paths[other] > vocabulary.in_paths[name]
+    return bool(same_parts) and vocabulary.in_paths[other] > vocabulary.in_paths[name]

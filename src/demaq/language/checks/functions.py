@@ -3,7 +3,7 @@
 from demaq.diagnostics import Note, Report
 from demaq.language import codes, qs
 from demaq.language import tree as t
-from demaq.language.analysis.calls import called, function_key
+from demaq.language.analysis.calls import function_key
 from demaq.language.examined import Examined
 from demaq.language.linked import LinkedModule, LinkedRule, LinkedValue
 from demaq.language.rewrite.implicit import NEEDS, implicit_parameters
@@ -41,11 +41,10 @@ _SLICE_ONLY = (qs.SLICE, qs.SLICEKEY)
 
 
 def check(examined: Examined, report: Report) -> None:
-    for expr, _ in examined.expressions():
-        for node in walk(expr):
-            _check_way_out(node, report)
-            _check_reference(node, report)
-            _check_literal(node, report)
+    for node, _ in examined.nodes():
+        _check_way_out(node, report)
+        _check_reference(node, report)
+        _check_literal(node, report)
     for rule in examined.linked.rules:
         if rule.queue is not None:
             _check_slices(rule, report)
@@ -101,43 +100,41 @@ def _check_literal(node: Node, report: Report) -> None:
 def _check_slices(rule: LinkedRule, report: Report) -> None:
     """A rule on a queue has no slice, and neither have the functions that it calls."""
     notes = [Note(f"the rule `{rule.name}` is for the queue `{rule.queue.name}`", rule.span)] if rule.queue else []
-    for tree in (rule.body, *called(rule.body, rule.module)):
-        for node in walk(tree):
-            key = function_key(node)
-            if key is not None and key[0] in _SLICE_ONLY:
-                report.say(
-                    codes.SLICE_OUTSIDE,
-                    node.span,
-                    f"`{node.span.text.split('(')[0]}()` stands outside a rule on a slicing",
-                    notes=notes,
-                    help="a message may belong to many slices: make the rule for the slicing that is meant",
-                )
-            elif isinstance(node, t.Reset) and node.slicing is None:
-                report.say(
-                    codes.RESET_WITHOUT_SLICE,
-                    node.span,
-                    "there is no current slice to reset",
-                    notes=notes,
-                    help="name the slice: `do reset S key E`, or make the rule for a slicing",
-                )
+    for node in rule.all_nodes():
+        key = function_key(node)
+        if key is not None and key[0] in _SLICE_ONLY:
+            report.say(
+                codes.SLICE_OUTSIDE,
+                node.span,
+                f"`{node.span.text.split('(')[0]}()` stands outside a rule on a slicing",
+                notes=notes,
+                help="a message may belong to many slices: make the rule for the slicing that is meant",
+            )
+        elif isinstance(node, t.Reset) and node.slicing is None:
+            report.say(
+                codes.RESET_WITHOUT_SLICE,
+                node.span,
+                "there is no current slice to reset",
+                notes=notes,
+                help="name the slice: `do reset S key E`, or make the rule for a slicing",
+            )
 
 
 def _check_value(value: LinkedValue, report: Report) -> None:
     """When a property is computed, there is the message and what the system says of it, and nothing else."""
-    for tree in (value.value, *called(value.value, value.module)):
-        for node in walk(tree):
-            key = function_key(node)
-            if key is None or key[0] not in NEEDS or not NEEDS[key[0]] - {"message", "now"}:
-                continue
-            name = qs.literal(node.args[0]) if isinstance(node, FunctionCall) and node.args else None
-            if key[0] == qs.PROPERTY and name is not None and name.startswith("sys:") and key[1] == 1:
-                continue
-            report.say(
-                codes.PROPERTY_CONTEXT,
-                node.span,
-                f"the value of the property `{value.property.name}` cannot depend on this",
-                help="it is computed when a message is made, from the message and its `sys:` properties alone",
-            )
+    for node in (*value.nodes, *(node for function in value.functions for node in function.nodes)):
+        key = function_key(node)
+        if key is None or key[0] not in NEEDS or not NEEDS[key[0]] - {"message", "now"}:
+            continue
+        name = qs.literal(node.args[0]) if isinstance(node, FunctionCall) and node.args else None
+        if key[0] == qs.PROPERTY and name is not None and name.startswith("sys:") and key[1] == 1:
+            continue
+        report.say(
+            codes.PROPERTY_CONTEXT,
+            node.span,
+            f"the value of the property `{value.property.name}` cannot depend on this",
+            help="it is computed when a message is made, from the message and its `sys:` properties alone",
+        )
 
 
 def _check_variables(module: LinkedModule, report: Report) -> None:

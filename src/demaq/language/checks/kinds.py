@@ -7,7 +7,7 @@ from demaq.language.examined import Examined
 from demaq.language.linked import LinkedModule
 from demaq.language.symbols import Symbols, symbol
 from demaq.model import RELIABLE_MESSAGING, Queue, QueueKind, QueueMode
-from demaq.xquery.tree import Name, String, walk
+from demaq.xquery.tree import Name, String
 
 
 def check(examined: Examined, report: Report) -> None:
@@ -20,10 +20,9 @@ def check(examined: Examined, report: Report) -> None:
         _check_error_queues(module, symbols, report)
     for rule in examined.linked.rules:
         _check_target(rule.queue, rule.statement, report)
-    for expr, module in examined.expressions():
-        for node in walk(expr):
-            if isinstance(node, t.Enqueue):
-                _check_enqueue(node, module, symbols, report)
+    for node, module in examined.nodes():
+        if isinstance(node, t.Enqueue):
+            _check_enqueue(node, module, symbols, report)
 
 
 def _check_options(queue: Queue, statement: t.QueueStatement, report: Report) -> None:

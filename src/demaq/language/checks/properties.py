@@ -17,17 +17,16 @@ from demaq.model import (
     PropertyMode,
     QueueKind,
 )
-from demaq.xquery.tree import FunctionCall, Name, String, walk
+from demaq.xquery.tree import FunctionCall, Name, String
 
 
 def check(examined: Examined, report: Report) -> None:
     symbols = examined.symbols
-    for expr, module in examined.expressions():
-        for node in walk(expr):
-            if isinstance(node, t.Enqueue):
-                _check_set(node, module, symbols, report)
-            elif isinstance(node, FunctionCall) and qs.is_call(node, qs.PROPERTY):
-                _check_known(node, module, symbols, report)
+    for node, module in examined.nodes():
+        if isinstance(node, t.Enqueue):
+            _check_set(node, module, symbols, report)
+        elif isinstance(node, FunctionCall) and qs.is_call(node, qs.PROPERTY):
+            _check_known(node, module, symbols, report)
     for rule in examined.linked.rules:
         _check_ever_there(rule, symbols, report)
 
@@ -129,7 +128,7 @@ def _check_known(call: FunctionCall, module: LinkedModule, symbols: Symbols, rep
 
 def _check_ever_there(rule: LinkedRule, symbols: Symbols, report: Report) -> None:
     """A property of the current message that none of the rule's messages can have."""
-    for node in walk(rule.body):
+    for node in rule.nodes:
         if not (isinstance(node, FunctionCall) and qs.is_call(node, qs.PROPERTY, 1)):
             continue
         name = qs.literal(node.args[0])

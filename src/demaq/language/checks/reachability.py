@@ -52,18 +52,21 @@ def _is_echo(examined: Examined, name: str) -> bool:
 
 
 def _closure(examined: Examined, reached: set[str]) -> set[str]:
-    grown = set(reached)
-    while True:
-        more = {
-            target
-            for facts in examined.facts
-            if grown & set(facts.rule.input_queues)
-            for write in facts.writes.messages
-            for target in meant(_targets(write), examined.symbols.queues.names)
-        } - grown
-        if not more:
-            return grown
+    """The queues that messages reach from these, along the rules."""
+    leads_to: dict[str, set[str]] = {}
+    for facts in examined.facts:
+        targets = {target for write in facts.writes.messages for target in _targets(write)}
+        for queue in facts.rule.input_queues:
+            leads_to.setdefault(queue, set()).update(targets)
+    every = meant({target for targets in leads_to.values() for target in targets}, examined.symbols.queues.names)
+    misspelt = every - {target for targets in leads_to.values() for target in targets}
+    grown = set(reached) | misspelt
+    pending = list(grown)
+    while pending:
+        more = leads_to.get(pending.pop(), set()) - grown
         grown |= more
+        pending += more
+    return grown
 
 
 def _check_unused(examined: Examined, report: Report) -> None:

@@ -7,7 +7,7 @@ from demaq.language.examined import Examined
 from demaq.language.linked import Linked, LinkedModule
 from demaq.language.symbols import Table, symbol, symbol_of_text
 from demaq.model import SYSTEM_PROPERTIES
-from demaq.xquery.tree import FunctionCall, Name, Node, String, walk
+from demaq.xquery.tree import FunctionCall, Name, Node, String
 
 
 def check(examined: Examined, report: Report) -> None:
@@ -17,9 +17,8 @@ def check(examined: Examined, report: Report) -> None:
         checker.module(module)
     for rule in linked.rules:
         checker.target(rule.statement, rule.module)
-    for expr, module in examined.expressions():
-        for node in walk(expr):
-            checker.node(node, module)
+    for node, module in examined.nodes():
+        checker.node(node, module)
 
 
 class _Checker:

@@ -2,23 +2,26 @@
 
 from demaq.diagnostics import Report
 from demaq.language import codes, qs
-from demaq.language.analysis.calls import with_functions
 from demaq.language.examined import Examined
+from demaq.language.linked import LinkedRule
 from demaq.language.symbols import symbol_of_text
-from demaq.xquery.tree import FunctionCall, walk
+from demaq.xquery.tree import FunctionCall
 
 
 def check(examined: Examined, report: Report) -> None:
     for facts in examined.facts:
         rule = facts.rule
-        for body in with_functions(rule.body, rule.module):
-            for node in walk(body):
-                if isinstance(node, FunctionCall) and qs.is_call(node, qs.QUEUE):
-                    name = qs.literal(node.args[0]) if node.args else None
-                    read = rule.input_queues if not node.args else (name,) if name is not None else ()
-                    for queue in read:
-                        assert queue is not None
-                        _check_read(symbol_of_text(queue, rule.module.context), node, examined, report)
+        for node in rule.all_nodes():
+            if isinstance(node, FunctionCall) and qs.is_call(node, qs.QUEUE):
+                for queue in _queues_read(node, rule):
+                    _check_read(queue, node, examined, report)
+
+
+def _queues_read(call: FunctionCall, rule: LinkedRule) -> tuple[str, ...]:
+    if not call.args:
+        return rule.input_queues
+    name = qs.literal(call.args[0])
+    return () if name is None else (symbol_of_text(name, rule.module.context),)
 
 
 def _check_read(queue: str, node: FunctionCall, examined: Examined, report: Report) -> None:

@@ -44,7 +44,7 @@ def _check_root(write: Write, schema: Schema, report: Report) -> None:
 
 def _check_constant_messages(facts: RuleFacts, examined: Examined, report: Report) -> None:
     """A message written down whole can be validated now."""
-    for node in walk(facts.rule.body):
+    for node in facts.rule.nodes:
         if not isinstance(node, t.Enqueue) or not isinstance(node.body, DirectElement):
             continue
         schema = _schema(examined, symbol(node.queue, facts.rule.module.context))

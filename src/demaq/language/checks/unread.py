@@ -5,21 +5,20 @@ from demaq.language import codes, qs
 from demaq.language.examined import Examined
 from demaq.language.symbols import symbol, symbol_of_text
 from demaq.language.tree import Enqueue
-from demaq.xquery.tree import FunctionCall, String, walk
+from demaq.xquery.tree import FunctionCall, String
 
 
 def check(examined: Examined, report: Report) -> None:
     read = {slicing.property for slicing in examined.symbols.slicings}
     written: set[str] = set()
-    for expr, module in examined.expressions():
-        for node in walk(expr):
-            if isinstance(node, FunctionCall) and qs.is_call(node, qs.PROPERTY):
-                name = node.args[0]
-                if not isinstance(name, String):
-                    return  # any property may be read
-                read.add(symbol_of_text(name.value, module.context))
-            elif isinstance(node, Enqueue):
-                written.update(symbol(clause.name, module.context) for clause in node.properties)
+    for node, module in examined.nodes():
+        if isinstance(node, FunctionCall) and qs.is_call(node, qs.PROPERTY):
+            name = node.args[0]
+            if not isinstance(name, String):
+                return  # any property may be read
+            read.add(symbol_of_text(name.value, module.context))
+        elif isinstance(node, Enqueue):
+            written.update(symbol(clause.name, module.context) for clause in node.properties)
     read = meant(read, examined.symbols.properties.names)
     for key, statement in examined.symbols.property_statements.items():
         if key in read:

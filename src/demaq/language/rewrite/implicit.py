@@ -6,7 +6,7 @@ from demaq.language import qs
 from demaq.language.analysis.calls import function_key
 from demaq.language.linked import FunctionKey, LinkedModule
 from demaq.language.rewrite.runtime import IMPLICIT
-from demaq.xquery.tree import Node, walk
+from demaq.xquery.tree import Node
 
 _FN = "http://www.w3.org/2005/xpath-functions"
 
@@ -34,8 +34,8 @@ def implicit_parameters(module: LinkedModule) -> Implicit:
     needs: dict[FunctionKey, set[str]] = {}
     calls: dict[FunctionKey, set[FunctionKey]] = {}
     for key, function in module.functions.items():
-        keys = [function_key(node) for node in walk(function)]
-        needs[key] = set().union(*(direct_needs(node) for node in walk(function)))
+        keys = [function_key(node) for node in function.nodes]
+        needs[key] = set().union(*(direct_needs(node) for node in function.nodes))
         calls[key] = {other for other in keys if other is not None and other in module.functions}
     changed = True
     while changed:

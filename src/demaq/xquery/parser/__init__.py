@@ -55,7 +55,8 @@ def parse_sequence_type(text: str, *, name: str = "type") -> SequenceType:
     '*'
     """
     parser = Parser(Source(name, text), XQUERY)
-    found = parser.grammar.sequence_type(parser)
+    with deep_recursion():
+        found = parser.grammar.sequence_type(parser)
     if not parser.at_end():
         parser.fail_expected("the end of the type")
     return found

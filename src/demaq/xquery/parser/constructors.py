@@ -37,15 +37,17 @@ def direct(p: Parser) -> Expr | None:
 
 def _element(p: Parser, start: int) -> DirectElement:
     p.deeper(Token(Kind.SYMBOL, "<", start, start + 1))
-    name = _raw_name(p, start + 1)
-    attributes = _attributes(p, name)
-    if p.source.text.startswith("/>", p.last_end):
-        p.seek(p.last_end + 2)
-        content: tuple[Node, ...] = ()
-    else:
-        p.seek(p.last_end + 1)
-        content = _content(p, name)
-    p.shallower()
+    try:
+        name = _raw_name(p, start + 1)
+        attributes = _attributes(p, name)
+        if p.source.text.startswith("/>", p.last_end):
+            p.seek(p.last_end + 2)
+            content: tuple[Node, ...] = ()
+        else:
+            p.seek(p.last_end + 1)
+            content = _content(p, name)
+    finally:
+        p.shallower()
     return DirectElement(p.span(start), name, attributes, content)
 
 
@@ -65,7 +67,7 @@ def _raw_name(p: Parser, start: int, what: str = "a name") -> Name:
 
 def _raw_error(p: Parser, start: int, message: str, *, help: str | None = None) -> XQuerySyntaxError:
     found = "the end of the text" if start >= p.lexer.limit else f"`{p.source.text[start]}`"
-    return XQuerySyntaxError(f"{message}, found {found}", p.lexer.span(start, start + 1), help=help)
+    return XQuerySyntaxError(f"{message}, found {found}", p.lexer.span(start, min(start + 1, p.lexer.limit)), help=help)
 
 
 def _skip_space(p: Parser) -> bool:
@@ -149,6 +151,7 @@ def _raw_unescaped(p: Parser, position: int) -> XQuerySyntaxError:
 
 
 def _checked(p: Parser, raw: str, start: int, end: int) -> str:
+    p.lexer.check_characters(start, end)
     try:
         resolve(raw)
     except ValueError as error:
@@ -226,6 +229,7 @@ def _until(p: Parser, start: int, opening: str, closing: str, what: str) -> str:
         raise XQuerySyntaxError(
             f"this {what} is not closed", p.lexer.span(start, begin), help=f"close it with `{closing}`"
         )
+    p.lexer.check_characters(begin, end)
     p.seek(end + len(closing))
     return p.source.text[begin:end]
 
@@ -248,9 +252,9 @@ def _instruction(p: Parser, start: int) -> DirectPI:
     if target is None or target.group().lower() == "xml":
         raise XQuerySyntaxError("a processing instruction begins with its name, which is not `xml`", p.span(start))
     data = content[target.end() :]
-    if data and not data[0].isspace():
+    if data and not SPACE.match(data):
         raise XQuerySyntaxError("a space is missing after the name of the processing instruction", p.span(start))
-    return DirectPI(p.span(start), target.group(), data.lstrip())
+    return DirectPI(p.span(start), target.group(), data.lstrip(" \t\n"))
 
 
 # Computed constructors
@@ -305,6 +309,7 @@ def string_constructor(p: Parser) -> Expr:
             p.fail("this string constructor is not closed", opened, help="close it with ]``")
         end = closing if inner < 0 or closing < inner else inner
         if end > run:
+            p.lexer.check_characters(run, end)
             parts.append(StringText(p.lexer.span(run, end), text[run:end]))
         if end == closing:
             p.seek(closing + 3)

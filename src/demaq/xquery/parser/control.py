@@ -1,7 +1,8 @@
 """`if`, `switch`, `typeswitch`, `try`, quantifiers, `validate`, `ordered`, and pragmas."""
 
 from demaq.xquery.parser.core import Parser
-from demaq.xquery.parser.tokens import NCNAME, Kind
+from demaq.xquery.parser.names import wildcard
+from demaq.xquery.parser.tokens import SPACE, Kind
 from demaq.xquery.parser.types import type_declaration
 from demaq.xquery.tree import (
     Case,
@@ -113,19 +114,7 @@ def try_catch(p: Parser) -> Expr | None:
 
 
 def _error_name(p: Parser) -> Name:
-    """A name or a wildcard; the wildcards of paths, read here without paths."""
-    token = p.peek()
-    text = p.source.text
-    if p.accept("*"):
-        local = NCNAME.match(text, token.end + 1) if text.startswith(":", token.end) else None
-        if local is None:
-            return Name(p.span_of(token), "*")
-        p.seek(local.end())
-        return Name(p.span(token.start), local.group(), "*")
-    if token.kind is Kind.NAME and ":" not in token.text and text.startswith(":*", token.end):
-        p.seek(token.end + 2)
-        return Name(p.span(token.start), "*", token.text)
-    return p.name("the name of an error, or `*`")
+    return wildcard(p) or p.name("the name of an error, or `*`")
 
 
 def quantified(p: Parser) -> Expr | None:
@@ -186,9 +175,12 @@ def extension(p: Parser) -> Expr:
 def _pragma(p: Parser) -> Pragma:
     opened = p.take()
     name = p.name("the name of a pragma")
-    end = p.source.text.find("#)", p.last_end)
-    if end < 0 or end >= p.lexer.limit:
+    end = p.source.text.find("#)", p.last_end, p.lexer.limit)
+    if end < 0:
         p.fail("this pragma is not closed", opened, help="close it with `#)`")
-    content = p.source.text[p.last_end : end].strip()
+    if end > p.last_end and not SPACE.match(p.source.text, p.last_end):
+        p.fail(f"a space is missing after the name of the pragma `{name}`", opened)
+    content = p.source.text[p.last_end : end].strip(" \t\n")
+    p.lexer.check_characters(p.last_end, end)
     p.seek(end + 2)
     return Pragma(p.span(opened.start), name, content)

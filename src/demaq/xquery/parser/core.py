@@ -28,6 +28,7 @@ class Grammar:
     """Which construct begins with what."""
 
     statements: Mapping[str, Construct]  # begin an ExprSingle: for, if, try …
+    values: Mapping[str, Construct]  # stand between operators, but not in paths: validate, (#
     primaries: Mapping[str, Construct]  # begin a primary expression by a word: element, function, map …
     symbols: Mapping[str, Construct]  # begin a primary expression by a symbol: <, $, ( …
     operators: Callable[["Parser"], Expr]  # everything between ExprSingle and a primary
@@ -108,7 +109,7 @@ class Parser:
             local_token = self.peek()
             if local_token.kind is Kind.NAME and local_token.start == token.end and ":" not in local_token.text:
                 self.take()
-                return Name(self.span(token.start), local_token.text, None, braced_uri(token))
+                return Name(self.span(token.start), local_token.text, None, braced_uri(self, token))
         return self.fail_expected(what)
 
     def ncname(self, what: str = "a name") -> str:
@@ -228,8 +229,8 @@ class Parser:
         raise XQuerySyntaxError(message, self.span_of(token), help=help)
 
 
-def braced_uri(token: Token) -> str:
-    return " ".join(token.text[2:-1].split())
+def braced_uri(p: Parser, token: Token) -> str:
+    return " ".join(p.resolve_references(token.text[2:-1], token).split())
 
 
 def common_mistake(token: Token) -> str | None:

@@ -17,11 +17,6 @@ from demaq.xquery.tree import (
     Placeholder,
 )
 
-RESERVED = frozenset(
-    "array attribute comment document-node element empty-sequence function if item map namespace-node node"
-    " processing-instruction schema-attribute schema-element switch text typeswitch".split()
-)
-
 
 def arguments(p: Parser) -> tuple[Expr, ...]:
     """`(a, ?, c)`"""

@@ -15,8 +15,11 @@ XQUERY = Grammar(
         "some": control.quantified,
         "every": control.quantified,
     },
-    primaries={
+    values={
         "validate": control.validate,
+        "(#": control.extension,
+    },
+    primaries={
         "ordered": control.ordered,
         "unordered": control.ordered,
         "function": functions.inline_function,
@@ -39,7 +42,6 @@ XQUERY = Grammar(
         "%": functions.annotated_function,
         "<": constructors.direct,
         "``[": constructors.string_constructor,
-        "(#": control.extension,
     },
     operators=operators,
     item_type=types.item_type,

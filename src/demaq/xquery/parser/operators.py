@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from demaq.xquery.parser.core import Parser
 from demaq.xquery.parser.functions import arguments
+from demaq.xquery.parser.names import function_name
 from demaq.xquery.parser.paths import path
 from demaq.xquery.parser.tokens import Kind, Token
 from demaq.xquery.tree import (
@@ -160,7 +161,7 @@ def _arrow(p: Parser, start: int, left: Expr, _: Token) -> Expr:
     elif p.at("("):
         function = p.parenthesised()
     else:
-        function = p.name("a function after `=>`")
+        function = function_name(p, "a function after `=>`")
     args = arguments(p)
     return Arrow(p.span(start), left, function, args)
 
@@ -186,21 +187,32 @@ _APPLY: dict[int, Callable[[Parser, int, Expr, Token], Expr]] = {
 def _unary(p: Parser) -> Expr:
     sign = p.accept("-", "+")
     if sign is None:
-        return _simple_map(p)
+        return _value(p)
     p.deeper(sign)
-    operand = _unary(p)
-    p.shallower()
+    try:
+        operand = _unary(p)
+    finally:
+        p.shallower()
     return Unary(p.span(sign.start), sign.text, operand)
+
+
+def _value(p: Parser) -> Expr:
+    token = p.peek()
+    construct = p.grammar.values.get(token.text) if token.kind in (Kind.SYMBOL, Kind.NAME) else None
+    found = construct(p) if construct is not None else None
+    return _simple_map(p) if found is None else found
 
 
 def _simple_map(p: Parser) -> Expr:
     start = p.peek().start
     left = path(p)
     chain = 0
-    while p.at("!"):
-        p.deeper(p.take())
-        chain += 1
-        right = path(p)
-        left = SimpleMap(p.span(start), left, right)
-    p.shallower(chain)
-    return left
+    try:
+        while p.at("!"):
+            p.deeper(p.take())
+            chain += 1
+            right = path(p)
+            left = SimpleMap(p.span(start), left, right)
+        return left
+    finally:
+        p.shallower(chain)

@@ -1,10 +1,11 @@
 """Paths and steps, predicates, calls and lookups after a primary expression."""
 
-from demaq.xquery.parser.core import Parser, braced_uri
+from demaq.xquery.parser.core import Parser
 from demaq.xquery.parser.functions import arguments, lookup_key
+from demaq.xquery.parser.names import wildcard
 from demaq.xquery.parser.primaries import primary
-from demaq.xquery.parser.tokens import NCNAME, Kind, Token
-from demaq.xquery.parser.types import KIND_TESTS, kind_test
+from demaq.xquery.parser.tokens import Kind, Token
+from demaq.xquery.parser.types import NODE_TESTS, kind_test
 from demaq.xquery.tree import (
     AxisStep,
     DynamicCall,
@@ -12,7 +13,6 @@ from demaq.xquery.tree import (
     Filter,
     KindTest,
     Lookup,
-    Name,
     NameTest,
     NodeTest,
     Path,
@@ -21,7 +21,7 @@ from demaq.xquery.tree import (
 FORWARD = frozenset("child descendant attribute self descendant-or-self following-sibling following".split())
 REVERSE = frozenset("parent ancestor preceding-sibling preceding ancestor-or-self".split())
 AXES = FORWARD | REVERSE
-_BEGINS_STEP = frozenset(["@", "..", "*", ".", "$", "(", "[", "?", "%", "``["])
+_BEGINS_STEP = frozenset(["@", "..", "*", ".", "$", "(", "[", "?", "%", "``[", "<"])
 
 
 def path(p: Parser) -> Expr:
@@ -33,10 +33,12 @@ def path(p: Parser) -> Expr:
             if leading == "//":
                 p.fail_expected("a step after `//`")
             return Path(p.span(token.start), "/", ())
+        _refuse_predicate(p)
     steps = [_step(p)]
     separators = []
     while p.at("/", "//"):
         separators.append(p.take().text)
+        _refuse_predicate(p)
         steps.append(_step(p))
     if not leading and not separators:
         return steps[0]
@@ -46,21 +48,22 @@ def path(p: Parser) -> Expr:
 def _begins_step(p: Parser) -> bool:
     token = p.peek()
     if token.kind is Kind.SYMBOL:
-        if token.text == "<":
-            text = p.source.text
-            return NCNAME.match(text, token.end) is not None or text.startswith(("!--", "?"), token.end)
         return token.text in _BEGINS_STEP
     return token.kind is not Kind.END
 
 
-def _step(p: Parser) -> Expr:
-    token = p.peek()
-    if token.text == "[" and token.kind is Kind.SYMBOL and p.source.text[: token.start].rstrip().endswith("/"):
+def _refuse_predicate(p: Parser) -> None:
+    """XQuery takes a bracket after a slash for an array; who writes one means a predicate."""
+    if p.at("["):
         p.fail(
             "a step is missing between `/` and `[`",
-            token,
-            help="a predicate follows what it filters: write `E[…]` instead of `E/[…]`",
+            p.peek(),
+            help="a predicate follows what it filters: write `E[…]` instead of `E/[…]`, and an array as `E/([…])`",
         )
+
+
+def _step(p: Parser) -> Expr:
+    token = p.peek()
     construct = p.grammar.primaries.get(token.text) if token.kind is Kind.NAME else None
     base = construct(p) if construct is not None else None
     if base is not None:
@@ -120,51 +123,38 @@ def _is_node_test(p: Parser) -> bool:
     if following.kind is not Kind.SYMBOL:
         return True
     if following.text == "(":
-        return token.text in KIND_TESTS
+        return token.text in NODE_TESTS
     return following.text != "#"
 
 
 def _node_test(p: Parser) -> NodeTest:
     token = p.peek()
-    if token.kind is Kind.NAME and token.text in KIND_TESTS and p.peek(1).text == "(":
+    if token.kind is Kind.NAME and token.text in NODE_TESTS and p.peek(1).text == "(":
         return kind_test(p)
-    name = _wildcard(p) or p.name("the name of an element or attribute, or a test such as `text()`")
+    name = wildcard(p) or p.name("the name of an element or attribute, or a test such as `text()`")
     return NameTest(name.span, name)
-
-
-def _wildcard(p: Parser) -> Name | None:
-    """`*`, `*:local`, `prefix:*` or `Q{uri}*`, without white space inside."""
-    token = p.peek()
-    text = p.source.text
-    if token.kind is Kind.SYMBOL and token.text == "*":
-        p.take()
-        local = NCNAME.match(text, token.end + 1) if text.startswith(":", token.end) else None
-        if local is None:
-            return Name(p.span_of(token), "*")
-        p.seek(local.end())
-        return Name(p.span(token.start), local.group(), "*")
-    if token.kind is Kind.NAME and ":" not in token.text and text.startswith(":*", token.end):
-        p.seek(token.end + 2)
-        return Name(p.span(token.start), "*", token.text)
-    if token.kind is Kind.BRACED and text.startswith("*", token.end):
-        p.seek(token.end + 1)
-        return Name(p.span(token.start), "*", None, braced_uri(token))
-    return None
 
 
 def _postfix(p: Parser, start: int, base: Expr) -> Expr:
     """What is called, filtered or looked up in after a primary expression."""
     chain = 0
-    while p.at("[", "(", "?"):
-        token = p.peek()
-        p.deeper(token)
-        chain += 1
-        if token.text == "[":
-            base = Filter(p.span(start), base, _predicate(p))
-        elif token.text == "(":
-            base = DynamicCall(p.span(start), base, arguments(p))
-        else:
-            p.take()
-            base = Lookup(p.span(start), base, lookup_key(p))
-    p.shallower(chain)
-    return base
+    try:
+        while p.at("[", "(", "?"):
+            p.deeper(p.peek())
+            chain += 1
+            base = _followed(p, start, base)
+        return base
+    finally:
+        p.shallower(chain)
+
+
+def _followed(p: Parser, start: int, base: Expr) -> Expr:
+    if p.at("["):
+        predicate = _predicate(p)
+        return Filter(p.span(start), base, predicate)
+    if p.at("("):
+        args = arguments(p)
+        return DynamicCall(p.span(start), base, args)
+    p.take()
+    key = lookup_key(p)
+    return Lookup(p.span(start), base, key)

@@ -1,7 +1,8 @@
 """Primary expressions: literals, variables, parentheses, calls; the rest is dispatched to its construct."""
 
 from demaq.xquery.parser.core import Parser
-from demaq.xquery.parser.functions import RESERVED, arguments, lookup_key
+from demaq.xquery.parser.functions import arguments, lookup_key
+from demaq.xquery.parser.names import function_name
 from demaq.xquery.parser.tokens import Kind, Token
 from demaq.xquery.tree import (
     ContextItem,
@@ -57,9 +58,7 @@ def unary_lookup(p: Parser) -> Expr:
 
 
 def _call_or_reference(p: Parser, token: Token) -> Expr:
-    name = p.name("an expression")
-    if token.text in RESERVED:
-        p.fail(f"`{token.text}` cannot be the name of a function", token)
+    name = function_name(p, "an expression")
     if p.accept("#"):
         arity = p.peek()
         if arity.kind is not Kind.NUMBER or not arity.text.isascii() or not arity.text.isdigit():

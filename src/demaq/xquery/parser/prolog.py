@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from demaq.xquery.parser.annotations import annotations
 from demaq.xquery.parser.core import Parser
-from demaq.xquery.parser.functions import RESERVED, params
+from demaq.xquery.parser.functions import params
+from demaq.xquery.parser.names import function_name
 from demaq.xquery.parser.tokens import Kind, Token
 from demaq.xquery.parser.types import type_declaration
 from demaq.xquery.tree import (
@@ -225,10 +226,7 @@ def _variable(p: Parser, start: Token, notes: tuple[Annotation, ...] = ()) -> De
 
 def _function(p: Parser, start: Token, notes: tuple[Annotation, ...] = ()) -> Declaration:
     p.take()
-    token = p.peek()
-    name = p.name("the name of the function")
-    if token.text in RESERVED:
-        p.fail(f"`{token.text}` cannot be the name of a function", token)
+    name = function_name(p, "the name of the function")
     parameters = params(p)
     result = type_declaration(p)
     external = p.accept("external") is not None

@@ -19,12 +19,13 @@ _NAME = rf"[{_START}][{_START}\-.0-9\u00b7\u0300-\u036f\u203f-\u2040]*"
 
 NCNAME = re.compile(_NAME)
 SPACE = re.compile(r"[ \t\n]+")
+_NO_CHARACTER = re.compile("[^\\t\\n\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")  # of XML 1.0
 _COMMENT_EDGE = re.compile(r"\(:|:\)")
 _TOKEN = re.compile(
     rf"""
     (?P<BRACED>  Q\{{[^{{}}]*\}} )
   | (?P<NAME>    {_NAME} (?: :{_NAME} )? )
-  | (?P<NUMBER>  (?: \d+ (?: \.\d* )? | \.\d+ ) (?: [eE][+-]?\d+ )? )
+  | (?P<NUMBER>  (?: [0-9]+ (?: \.[0-9]* )? | \.[0-9]+ ) (?: [eE][+-]?[0-9]+ )? )
   | (?P<STRING>  "(?: [^"] | "" )*" | '(?: [^'] | '' )*' )
   | (?P<SYMBOL>  ``\[ | \(\# | \#\) | << | >> | <= | >= | != | := | :: | \|\| | // | \.\.\. | \.\. | =>
                | [-+*/|(){{}}\[\],;$@.=<>!?%\#:&`] )
@@ -104,6 +105,7 @@ class Lexer:
         for edge in _COMMENT_EDGE.finditer(self.text, start, self.limit):
             depth += 1 if edge.group() == "(:" else -1
             if depth == 0:
+                self.check_characters(start, edge.end())
                 return edge.end()
         raise XQuerySyntaxError("this comment is not closed", self.span(start, start + 2), help="close it with `:)`")
 
@@ -120,7 +122,15 @@ class Lexer:
                 self.span(start, match.end() + 1),
                 help="put a space between them",
             )
+        if kind in (Kind.STRING, Kind.BRACED):
+            self.check_characters(start, match.end())
         return Token(kind, match.group(), start, match.end())
+
+    def check_characters(self, start: int, end: int) -> None:
+        """Refuse what is no character of XML; only names and symbols cannot hold any."""
+        found = _NO_CHARACTER.search(self.text, start, end)
+        if found is not None:
+            raise self._no_character(found.start())
 
     def _no_token(self, start: int) -> XQuerySyntaxError:
         character = self.text[start]
@@ -128,9 +138,13 @@ class Lexer:
             return XQuerySyntaxError(
                 "this string is not closed", self.span(start, start + 1), help=f"close it with `{character}`"
             )
+        return self._no_character(start)
+
+    def _no_character(self, position: int) -> XQuerySyntaxError:
+        character = self.text[position]
         return XQuerySyntaxError(
             f"the character {character!r} (U+{ord(character):04X}) cannot stand here",
-            self.span(start, start + 1),
+            self.span(position, position + 1),
         )
 
     def span(self, start: int, end: int) -> Span:

@@ -16,10 +16,11 @@ from demaq.xquery.tree import (
     SingleType,
 )
 
-KIND_TESTS = frozenset(
-    "item node text comment namespace-node element attribute schema-element schema-attribute"
+NODE_TESTS = frozenset(
+    "node text comment namespace-node element attribute schema-element schema-attribute"
     " document-node processing-instruction".split()
 )
+_KIND_TESTS = NODE_TESTS | {"item"}
 
 
 def sequence_type(p: Parser) -> SequenceType:
@@ -65,7 +66,7 @@ def _item_type(p: Parser) -> ItemType:
             return _map_test(p)
         if token.text == "array":
             return _array_test(p)
-        if token.text in KIND_TESTS:
+        if token.text in _KIND_TESTS:
             return kind_test(p)
     name = p.name("a type")
     if p.at("("):
@@ -134,7 +135,7 @@ def _function_test(p: Parser, notes: tuple[Annotation, ...]) -> FunctionTest:
     p.expect("(")
     if p.accept("*"):
         p.expect(")")
-        return FunctionTest(p.span(start), None, None, notes)
+        return FunctionTest(p.span(start), notes, None, None)
     params: list[SequenceType] = []
     if not p.at(")"):
         params.append(sequence_type(p))
@@ -142,7 +143,8 @@ def _function_test(p: Parser, notes: tuple[Annotation, ...]) -> FunctionTest:
             params.append(sequence_type(p))
     p.expect(")")
     p.expect("as", help="a typed function test names its result: `function(xs:string) as xs:integer`")
-    return FunctionTest(p.span(start), tuple(params), sequence_type(p), notes)
+    result = sequence_type(p)
+    return FunctionTest(p.span(start), notes, tuple(params), result)
 
 
 def _map_test(p: Parser) -> MapTest:
@@ -151,7 +153,8 @@ def _map_test(p: Parser) -> MapTest:
     if p.accept("*"):
         p.expect(")")
         return MapTest(p.span(start))
-    key = item_type(p)
+    name = p.name("an atomic type: the keys of a map are values")
+    key = AtomicType(name.span, name)
     p.expect(",")
     value = sequence_type(p)
     p.expect(")")

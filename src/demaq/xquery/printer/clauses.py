@@ -1,7 +1,7 @@
 """How FLWOR expressions, conditionals and their like are printed."""
 
 from demaq.xquery import tree as t
-from demaq.xquery.printer.core import SINGLE, Printer, Rule, quoted
+from demaq.xquery.printer.core import SINGLE, UNARY, Printer, Rule, quoted
 
 
 def _flwor(p: Printer, node: t.Flwor) -> None:
@@ -243,8 +243,8 @@ RULES = {
     t.Case: Rule(_case),
     t.Try: Rule(_try, SINGLE),
     t.Catch: Rule(_catch),
-    t.Validate: Rule(_validate),
+    t.Validate: Rule(_validate, UNARY),
     t.Ordered: Rule(_ordered),
-    t.Extension: Rule(_extension),
+    t.Extension: Rule(_extension, UNARY),
     t.Pragma: Rule(_pragma),
 }

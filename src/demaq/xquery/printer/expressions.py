@@ -157,10 +157,18 @@ def _path(p: Printer, node: t.Path) -> None:
     if not node.steps:
         p.write("(/)")
         return
-    p.write(node.leading)
-    for separator, step in zip(("", *node.separators), node.steps, strict=True):
+    for separator, step in zip((node.leading, *node.separators), node.steps, strict=True):
         p.write(separator)
-        p.sub(step, STEP)
+        p.sub(step, PRIMARY + 1 if separator and _begins_with_bracket(step) else STEP)
+
+
+def _begins_with_bracket(step: t.Expr) -> bool:
+    """Does it begin with an array, which after a slash would look like a predicate?"""
+    if isinstance(step, t.Filter | t.Lookup):
+        return _begins_with_bracket(step.base)
+    if isinstance(step, t.DynamicCall):
+        return _begins_with_bracket(step.function)
+    return isinstance(step, t.ArrayConstructor) and not step.curly
 
 
 def _path_level(node: t.Path) -> int:

@@ -4,6 +4,9 @@ from dataclasses import dataclass, field
 
 from demaq.diagnostics import Span
 
+_IN_BRACES = str.maketrans({"&": "&amp;", "{": "&#x7B;", "}": "&#x7D;"})
+"""How a namespace is written in `Q{…}`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -31,7 +34,7 @@ class Name(Node):
 
     def __str__(self) -> str:
         if self.prefix is None and self.uri is not None:
-            return f"Q{{{self.uri}}}{self.local}"
+            return f"Q{{{self.uri.translate(_IN_BRACES)}}}{self.local}"
         return f"{self.prefix}:{self.local}" if self.prefix else self.local
 
     @property

@@ -49,16 +49,16 @@ class SingleType(Node):
 class FunctionTest(ItemType):
     """`function(*)` has neither parameters nor a result."""
 
+    annotations: tuple[Node, ...]
     params: tuple[SequenceType, ...] | None
     result: SequenceType | None
-    annotations: tuple[Node, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class MapTest(ItemType):
     """`map(*)` has neither key nor value."""
 
-    key: ItemType | None = None
+    key: AtomicType | None = None
     value: SequenceType | None = None
 
 

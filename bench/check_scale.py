@@ -1,0 +1,125 @@
+"""How the time of `demaq check` grows with the size of an application.
+
+    .venv/bin/python bench/check_scale.py [--lines 5000] [--repeat 3]
+
+Generates applications of growing size out of the constructs of the procurement example, checks each, and prints the
+time, the time per line, and its ratio to that of the smallest: 1.0 everywhere is linear growth.
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+from demaq.language import check
+
+DEPARTMENT = """
+(: ---- Department {n} ---- :)
+create queue inbox{n} kind incomingGateway mode persistent
+create queue work{n} kind basic mode persistent priority {p}
+create queue ledger{n} kind basic mode persistent
+create queue answers{n} kind outgoingGateway mode persistent
+create queue timers{n} kind echo mode persistent
+
+create property case{n} as xs:string fixed
+  queue work{n} value (/request | /checked | /approved)/caseID
+  queue answers{n} value (/answer | /refusal)/caseID
+
+create slicing cases{n} on case{n}
+
+create property entry{n} as xs:string fixed
+  queue ledger{n} value /entry/caseID
+
+create slicing entries{n} on entry{n}
+
+create rule admit{n} for inbox{n}
+if (/request) then
+  do enqueue . into work{n}
+
+create rule start{n} for work{n}
+if (/request) then
+  let $id := /request/caseID
+  let $items :=
+    for $item at $place in /request/items/item
+    let $price := xs:decimal($item/price) * xs:integer($item/quantity)
+    where $price > 0
+    order by $price descending
+    return <line no="{{$place}}" total="{{$price}}">{{$item/sku}}</line>
+  return (
+    do enqueue <checked>{{$id}}<sum>{{sum($items/@total)}}</sum></checked> into work{n},
+    do enqueue <entry>{{$id}}{{$items}}</entry> into ledger{n},
+    do enqueue <late>{{$id}}</late> into timers{n}
+      with timeout value xs:dayTimeDuration("PT1H")
+      with target value "work{n}"
+  )
+
+create rule approve{n} for work{n}
+if (/checked and not(qs:queue("ledger{n}")[/entry/caseID = qs:message()/checked/caseID]/entry/line[@total > 1000])) then
+  do enqueue <approved>{{/checked/caseID}}</approved> into work{n}
+
+create rule answer{n} for cases{n}
+if (qs:slice()[/checked] and
+    qs:slice()[/approved] and
+    not(qs:slice()[/answer or /refusal])) then
+  if (some $sum in qs:slice()/checked/sum satisfies xs:decimal($sum) lt 10000) then
+    do enqueue
+      <answer>
+        <caseID>{{qs:slicekey()}}</caseID>
+        {{for $entry in qs:queue("ledger{n}")[/entry/caseID = qs:slicekey()]
+         return <bill lines="{{count($entry//line)}}">{{string-join($entry//sku, ", ")}}</bill>}}
+      </answer>
+    into answers{n}
+  else
+    do enqueue <refusal><caseID>{{qs:slicekey()}}</caseID></refusal> into answers{n}
+
+create rule close{n} for cases{n}
+if (qs:slice()[/answer or /refusal]) then (
+  do reset,
+  do reset entries{n} key qs:slicekey()
+)
+"""
+
+
+def application(lines: int) -> str:
+    text, n = "", 0
+    size = DEPARTMENT.count("\n")
+    while text.count("\n") < lines:
+        text += DEPARTMENT.format(n=n, p=n % 10)
+        n += 1
+        if text.count("\n") + size > lines:
+            break
+    return text
+
+
+def seconds(folder: Path, repeat: int) -> float:
+    """The best of several runs: what the work costs, without the noise of the machine."""
+    best = float("inf")
+    for _ in range(repeat):
+        start = time.perf_counter()
+        result = check(folder)
+        best = min(best, time.perf_counter() - start)
+        assert not len(result.report), [diagnostic.message for diagnostic in result.report]
+    return best
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lines", type=int, default=5000, help="the size that is to take under 5 s")
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args()
+    print(f"{'lines':>8} {'rules':>7} {'seconds':>9} {'µs/line':>9} {'ratio':>7}")
+    base = None
+    for factor in (0.125, 0.25, 0.5, 1, 2, 4):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            text = application(int(options.lines * factor))
+            (folder / "main.demaq").write_text(text, encoding="utf-8")
+            taken = seconds(folder, options.repeat)
+        lines = text.count("\n")
+        per_line = taken / lines * 1e6
+        base = base or per_line
+        print(f"{lines:>8} {text.count('create rule'):>7} {taken:>9.2f} {per_line:>9.0f} {per_line / base:>7.2f}")
+
+
+if __name__ == "__main__":
+    main()

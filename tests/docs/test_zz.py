@@ -1,0 +1,5 @@
+from tests.docs.fences import X
+
+
+def test_x() -> None:
+    assert X == 1
