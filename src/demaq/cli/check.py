@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from demaq.cli.output import FINDINGS, checked, paint, print_json, print_report, summary
+from demaq.cli.output import FINDINGS, checked, count, paint, print_json, print_report, summary
 from demaq.diagnostics import Severity
 from demaq.language import Checked
 
@@ -43,5 +43,7 @@ def _print_json(result: Checked) -> None:
 def _print_summary(result: Checked) -> None:
     program = result.program
     name = paint(result.application.name, "bold")
-    size = "" if program is None else f" ({len(program.queues) - 1} queues, {len(program.rules)} rules)"
+    size = (
+        "" if program is None else f" ({count(len(program.queues) - 1, 'queue')}, {count(len(program.rules), 'rule')})"
+    )
     click.echo(f"{name}{size}: {summary(result.report)}")

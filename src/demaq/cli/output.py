@@ -50,7 +50,15 @@ def print_report(report: Report, *, err: bool = False) -> None:
         click.echo(err=err)
 
 
+def count(number: int, word: str) -> str:
+    """
+    >>> count(1, "rule"), count(2, "rule")
+    ('1 rule', '2 rules')
+    """
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 def summary(report: Report) -> str:
     counts = [(report.count(severity), severity.value) for severity in Severity]
-    parts = [f"{number} {word}{'' if number == 1 else 's'}" for number, word in counts if number]
+    parts = [count(number, word) for number, word in counts if number]
     return ", ".join(parts) if parts else "no errors, no warnings"

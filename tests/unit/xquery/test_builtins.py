@@ -135,9 +135,7 @@ def known_to_us(prefix: str, names: str) -> set[str]:
 
 
 def test_the_functions_are_those_of_the_standard() -> None:
-    assert set(FUNCTIONS) == {
-        expanded(prefix, name) for prefix, names in STANDARD.items() for name in names.split()
-    }
+    assert set(FUNCTIONS) == {expanded(prefix, name) for prefix, names in STANDARD.items() for name in names.split()}
 
 
 @pytest.mark.parametrize("prefix", STANDARD)
@@ -145,9 +143,7 @@ def test_saxon_has_each_function_at_exactly_our_arities(query: Query, prefix: st
     names = STANDARD[prefix]
     found = known_to_saxon(query, prefix, names)
     assert found - SAXON_ONLY == known_to_us(prefix, names)
-    assert {reference.partition("#")[0] for reference in found} == {
-        f"{prefix}:{name}" for name in names.split()
-    }
+    assert {reference.partition("#")[0] for reference in found} == {f"{prefix}:{name}" for name in names.split()}
 
 
 def test_each_function_is_found_statically_too(query: Query) -> None:
@@ -180,9 +176,7 @@ def test_arities_need_not_be_contiguous() -> None:
     assert FUNCTIONS[expanded("fn", "format-date")] == {2, 5}
 
 
-@pytest.mark.parametrize(
-    "name", ["abs", "fn:abs", "Q{}abs", "Q{http://www.w3.org/2005/xpath-functions}no-such"]
-)
+@pytest.mark.parametrize("name", ["abs", "fn:abs", "Q{}abs", "Q{http://www.w3.org/2005/xpath-functions}no-such"])
 def test_a_name_that_is_not_an_expanded_builtin_is_none(name: str) -> None:
     assert not is_builtin_function(name, 1)
 

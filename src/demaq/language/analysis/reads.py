@@ -20,6 +20,7 @@ from demaq.xquery.tree import (
     Logical,
     Node,
     Path,
+    SimpleMap,
     Transformer,
     VarRef,
     children,
@@ -58,18 +59,13 @@ def reads(rule: LinkedRule) -> Reads:
     nodes = list(rule.all_nodes())
     context = rule.module.context
     return Reads(
-        message=any(_reads_message(node) for node in rule.nodes) or any(qs.is_call(node, qs.MESSAGE) for node in nodes),
+        message=_depends_on_focus(rule.body) or any(qs.is_call(node, qs.MESSAGE) for node in nodes),
         slice=any(qs.is_call(node, qs.SLICE) for node in nodes),
         time=any(isinstance(node, FunctionCall) and is_function(node, name) for node in nodes for name in _TIME),
         queues=_distinct(read for body in rule.bodies() for read in queue_reads(body, rule)),
         properties=_names(nodes, qs.PROPERTY, context),
         collections=_names(nodes, qs.COLLECTION, context),
     )
-
-
-def _reads_message(node: Node) -> bool:
-    """A leading slash, the dot or a bare step; inside predicates too, which is more than needed and harmless."""
-    return isinstance(node, ContextItem | AxisStep) or (isinstance(node, Path) and bool(node.leading))
 
 
 def _names(nodes: Iterable[Node], function: str, context: StaticContext) -> tuple[str, ...]:
@@ -219,13 +215,15 @@ def _conjuncts(expr: Expr) -> Iterator[Expr]:
 
 
 def _depends_on_focus(expr: Node) -> bool:
-    """Does the value depend on the item that a predicate is tested for?"""
+    """Does the value depend on the context item: of a predicate, or of the rule, where that is the message?"""
     if isinstance(expr, ContextItem | AxisStep) or (isinstance(expr, Path) and expr.leading):
         return True
     if isinstance(expr, Path):
         return _depends_on_focus(expr.steps[0])  # later steps have the earlier ones for their focus
     if isinstance(expr, Filter):
         return _depends_on_focus(expr.base)
+    if isinstance(expr, SimpleMap):
+        return _depends_on_focus(expr.left)
     if isinstance(expr, FunctionCall) and not expr.args and expr.name.uri == "http://www.w3.org/2005/xpath-functions":
         return expr.name.local not in ("true", "false", *_TIME)
     return any(_depends_on_focus(child) for child in children(expr))

@@ -27,6 +27,8 @@ def _check_unreachable(examined: Examined, report: Report) -> None:
     if any(write.echo_target is None and _is_echo(examined, write.queue) for write in writes):
         return  # a target that is computed may be any queue
     fed = {target for write in writes for target in _targets(write)}
+    if any(target not in symbols.queues for target in fed):
+        return  # any queue may be meant
     gateways = {queue.name for queue in symbols.queues if queue.kind is QueueKind.INCOMING_GATEWAY}
     local = {queue.name for queue in symbols.queues if queue.kind is QueueKind.BASIC}
     reached = _closure(examined, (gateways or local) | _error_queues(examined) | {SYSTEM_ERRORS.name})
@@ -58,9 +60,7 @@ def _closure(examined: Examined, reached: set[str]) -> set[str]:
         targets = {target for write in facts.writes.messages for target in _targets(write)}
         for queue in facts.rule.input_queues:
             leads_to.setdefault(queue, set()).update(targets)
-    every = meant({target for targets in leads_to.values() for target in targets}, examined.symbols.queues.names)
-    misspelt = every - {target for targets in leads_to.values() for target in targets}
-    grown = set(reached) | misspelt
+    grown = set(reached)
     pending = list(grown)
     while pending:
         more = leads_to.get(pending.pop(), set()) - grown

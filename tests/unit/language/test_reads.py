@@ -1,0 +1,71 @@
+"""What a rule reads, and by which keys."""
+
+from pathlib import Path
+
+import pytest
+
+from applications import compile_rule
+
+# A condition, and the accesses to queues that it makes: queue, path, key, and whether the key is known early.
+CASES: dict[str, list[tuple[str | None, str | None, str, bool]]] = {
+    'qs:queue("work")[//id = qs:message()//id]': [("work", "//id", "qs:message()//id", True)],
+    'qs:queue("work")[qs:message()//id = //id]': [("work", "//id", "qs:message()//id", True)],
+    'qs:queue("work")[a/b eq "x"]': [("work", "/a/b", '"x"', True)],
+    'qs:queue("work")[.//id = "x"]': [("work", "//id", '"x"', True)],
+    'qs:queue("work")//order[@id = "x"]': [("work", "//order/@id", '"x"', True)],
+    'qs:queue("work")/order[//id = "x"]/items': [("work", "//id", '"x"', True)],
+    'qs:queue("work")[/a and //id = "x" and //b]': [("work", "//id", '"x"', True)],
+    'qs:queue("work")[/a or //id = "x"]': [("work", None, "", False)],
+    'qs:queue("work")[//id != "x"]': [("work", None, "", False)],
+    'qs:queue("work")[//id = //other]': [("work", None, "", False)],
+    'qs:queue("work")[//id = .]': [("work", None, "", False)],
+    'qs:queue("work")': [("work", None, "", False)],
+    'count(qs:queue("work")) > 1': [("work", None, "", False)],
+    "qs:queue()[//id = 'x']": [("work", "//id", "'x'", True)],
+    "qs:queue(string(/name))": [(None, None, "", False)],
+    'let $q := qs:queue("work") return $q[//id = "x"]': [("work", "//id", '"x"', True)],
+    'let $q := qs:queue("work") return ($q[//id = "x"], $q)': [("work", None, "", False)],
+    'let $q := qs:queue("work")/order let $k := /a/id return $q[id = $k]': [("work", "/order/id", "$k", True)],
+    'for $k in /a/id return qs:queue("work")[//id = $k]': [("work", "//id", "$k", False)],
+    'qs:queue("work")[//id = "x"], qs:queue("other")[/b = "y"]': [
+        ("work", "//id", '"x"', True),
+        ("other", "/b", '"y"', True),
+    ],
+    'qs:queue("work")[//id = "x"][//b = "y"]': [("work", "//id", '"x"', True)],
+    'some $m in qs:queue("work") satisfies $m//id = "x"': [("work", None, "", False)],
+}
+
+
+@pytest.mark.parametrize("condition", CASES)
+def test_accesses_to_queues(condition: str, tmp_path: Path) -> None:
+    rule = compile_rule(tmp_path, f"create rule r for work if ({condition}) then do enqueue <x/> into outbox")
+    accesses = [(read.queue, read.path, read.key_text, read.early) for read in rule.reads.queues]
+    assert accesses == CASES[condition]
+
+
+def test_a_key_is_given_in_terms_of_the_message(tmp_path: Path) -> None:
+    rule = compile_rule(
+        tmp_path,
+        "create rule r for slices if (/a) then let $a := /a let $k := ($a/id, qs:slicekey())[1]"
+        ' return if (qs:queue("work")[//id = $k]) then do reset',
+    )
+    (read,) = rule.reads.queues
+    assert read.early
+    assert "VarRef" not in repr(read.key)
+
+
+def test_properties_collections_time_and_functions(tmp_path: Path) -> None:
+    (tmp_path / "c.xml").write_text("<c/>")
+    rule = compile_rule(
+        tmp_path,
+        'declare function local:late() { current-date() > xs:date("2020-01-01") and exists(qs:queue("other")) };'
+        'create collection c from "c.xml" create property p as xs:integer queue work value 1 '
+        'create rule r for work if (qs:property("p") = 1 and qs:property("sys:id") and local:late())'
+        ' then do enqueue <x>{collection("c")/c}</x> into outbox',
+    )
+    assert rule.reads.properties == ("p", "sys:id")
+    assert rule.reads.collections == ("c",)
+    assert rule.reads.time
+    assert [read.queue for read in rule.reads.queues] == ["other"]
+    assert not rule.reads.message
+    assert not rule.reads.slice

@@ -1,0 +1,90 @@
+"""The condition that lets most rules be skipped."""
+
+from pathlib import Path
+
+import pytest
+
+from applications import compile_rule
+
+CASES = {
+    "//a": "an element `a`",
+    "/a": "root element `a`",
+    "a": "root element `a`",
+    "./a": "root element `a`",
+    "/a/b//c": "root element `a` and an element `b` and an element `c`",
+    "/a/@id": "root element `a`",
+    "qs:message()//a": "an element `a`",
+    "//a and //b": "an element `a` and an element `b`",
+    "//a or /b": "an element `a` or root element `b`",
+    "exists(//a)": "an element `a`",
+    "not(//a)": "any message",
+    "not(empty(//a))": "an element `a`",
+    "boolean(//a[b = 1])": "an element `a`",
+    "//a = 'x'": "an element `a`",
+    "//a = //b": "an element `a` and an element `b`",
+    "//a/b eq 'x'": "an element `a` and an element `b`",
+    "some $x in //a satisfies $x = 1": "an element `a`",
+    "every $x in //a satisfies $x = 1": "any message",
+    "//a | //b": "an element `a` or an element `b`",
+    "//a except //b": "an element `a`",
+    "//*": "any message",
+    "//*:a": "an element `*:a`",
+    "//a/..": "an element `a`",
+    "descendant::a": "an element `a`",
+    "//element(a)": "an element `a`",
+    "//text()": "any message",
+    "count(//a) > 1": "any message",
+    "qs:slice()[/a]": "any message",
+    "true()": "any message",
+    "let $x := //a return $x": "any message",
+    "(//a, //b)": "an element `a` or an element `b`",
+    "if (//a) then //b else false()": "an element `a` and an element `b`",
+    "//a ! b": "any message",
+}
+
+
+@pytest.mark.parametrize("condition", CASES)
+def test_what_a_condition_needs(condition: str, tmp_path: Path) -> None:
+    rule = compile_rule(tmp_path, f"create rule r for slices if ({condition}) then do reset")
+    assert rule.skip.describe() == CASES[condition]
+
+
+BODIES = {
+    "if (//a) then if (//b) then do reset": "an element `a` and an element `b`",
+    "if (//a) then do reset else if (//b) then do reset": "an element `a` or an element `b`",
+    "if (//a) then do reset else do reset": "any message",
+    "if (//a) then let $x := //b return if ($x) then do reset": "an element `a` and an element `b`",
+    "if (//a) then for $x in //b return do reset": "an element `a` and an element `b`",
+    "if (//a) then for $x allowing empty in //b return do reset": "an element `a`",
+    "if (//a) then (if (//b) then do reset, if (//c) then do reset)": (
+        "an element `a` and (an element `b` or an element `c`)"
+    ),
+    # An error is something that a rule does: what stands behind an expression that may fail does not count.
+    "if (xs:integer(//a) = 1) then if (//b) then do reset": "any message",
+    "if (//a = 1) then if (//b) then do reset": "an element `a`",
+    "if (//a) then let $x := xs:integer(//c) return if (//b) then do reset": "an element `a`",
+    "if (//a) then (error(), do reset)": "an element `a`",
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_what_a_body_needs(body: str, tmp_path: Path) -> None:
+    rule = compile_rule(tmp_path, f"create rule r for slices {body}")
+    assert rule.skip.describe() == BODIES[body]
+
+
+def test_names_have_their_namespace(tmp_path: Path) -> None:
+    rule = compile_rule(
+        tmp_path,
+        'declare namespace p = "urn:p"; declare default element namespace "urn:d";'
+        "create rule r for work if (/p:a//b) then do enqueue <x/> into outbox",
+    )
+    assert rule.skip.describe() == "root element `Q{urn:p}a` and an element `Q{urn:d}b`"
+    assert rule.skip.holds("Q{urn:p}a", frozenset({"Q{urn:p}a", "Q{urn:d}b"}))
+    assert not rule.skip.holds("a", frozenset({"a", "b"}))
+
+
+def test_wildcards_match_any_namespace(tmp_path: Path) -> None:
+    rule = compile_rule(tmp_path, "create rule r for work if (/*:a) then do enqueue <x/> into outbox")
+    assert rule.skip.holds("Q{urn:x}a", frozenset({"Q{urn:x}a"}))
+    assert not rule.skip.holds("b", frozenset({"a", "b"}))
