@@ -1,10 +1,14 @@
-"""Every example on every page does what the page says."""
+"""Every example on every page does what the page says.
 
+The pictures are those that the page draws. `DEMAQ_GOLDEN=write` draws them anew; look at them before you commit them.
+"""
+
+import os
 from pathlib import Path
 
 import pytest
 
-from tests.docs.fences import PAGES, blocks, fences, name_of
+from tests.docs.fences import DOCS, PAGES, blocks, fences, links, name_of
 from tests.docs.story import tell
 
 
@@ -12,6 +16,21 @@ from tests.docs.story import tell
 def test_examples_of_a_page(page: Path, tmp_path: Path) -> None:
     wrong = tell(page, blocks(page), tmp_path)
     assert not wrong, "\n\n".join(wrong)
+    for picture in _pictures(page):
+        drawn = (tmp_path / picture.name).read_text(encoding="utf-8")
+        if os.environ.get("DEMAQ_GOLDEN") == "write":
+            picture.write_text(drawn, encoding="utf-8")
+        assert picture.read_text(encoding="utf-8") == drawn
+
+
+def _pictures(page: Path) -> list[Path]:
+    targets = links(page.read_text(encoding="utf-8"))
+    return [(page.parent / target).resolve() for target in targets if target.endswith(".svg")]
+
+
+def test_every_picture_is_on_a_page() -> None:
+    shown = {picture for page in PAGES for picture in _pictures(page)}
+    assert shown == set((DOCS / "pictures").iterdir())
 
 
 @pytest.mark.parametrize(

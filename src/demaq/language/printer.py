@@ -2,7 +2,7 @@
 
 from demaq.language import tree as t
 from demaq.xquery.printer import Printer, Rule
-from demaq.xquery.printer.core import SINGLE
+from demaq.xquery.printer.core import SEQUENCE
 
 
 def _enqueue(p: Printer, node: t.Enqueue) -> None:
@@ -37,10 +37,12 @@ def _event_parameter(p: Printer, node: t.EventParameter) -> None:
     p.single(node.value)
 
 
+# Commas after an action belong to the list of actions, and `with` to the action: inside anything else it stands in
+# parentheses.
 ACTION_RULES = {
-    t.Enqueue: Rule(_enqueue, SINGLE),
+    t.Enqueue: Rule(_enqueue, SEQUENCE),
     t.WithProperty: Rule(_with_property),
-    t.Reset: Rule(_reset, SINGLE),
-    t.Raise: Rule(_raise, SINGLE),
+    t.Reset: Rule(_reset, SEQUENCE),
+    t.Raise: Rule(_raise, SEQUENCE),
     t.EventParameter: Rule(_event_parameter),
 }

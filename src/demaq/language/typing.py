@@ -6,7 +6,7 @@ compiled again, until nothing is left to find.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from demaq.diagnostics import Code, Report, Severity, Source
 from demaq.language import codes
@@ -72,9 +72,9 @@ def _find_errors(module: t.Module, printed: Printed, saxon: Saxon, report: Repor
         try:
             saxon.check(printed.text)
         except SaxonError as error:
-            culprit = _culprit(printed, error)
+            culprit = _culprit(printed, error) or _culprit_function(module, saxon)
             if culprit is None:
-                report.say(_code(error), None, error.message)
+                report.say(_code(error), None, _readable(error.message))
                 return
             if not _seen_in(culprit, tried):
                 _say(error, culprit, report)
@@ -103,6 +103,18 @@ def _culprit(printed: Printed, error: SaxonError) -> t.Node | None:
     return next((node for node in covering if not is_unknown(node)), None)
 
 
+def _culprit_function(module: t.Module, saxon: Saxon) -> t.Node | None:
+    """Where an error has no place: the first function that cannot be compiled by itself."""
+    assert isinstance(module.body, t.Sequence)
+    for function in module.body.items:
+        alone = replace(module, body=t.Sequence(module.span, (function,)))
+        try:
+            saxon.check(print_tree(alone).text)
+        except SaxonError:
+            return function
+    return None
+
+
 def _expressions_at(printed: Printed, offset: int) -> Iterator[t.Expr]:
     """Innermost first. Saxon's column is at times that of the character before or after."""
     for place in (offset, offset - 1, offset + 1):
@@ -125,7 +137,7 @@ def _say(error: SaxonError, culprit: t.Node, report: Report) -> None:
 
 
 def _code(error: SaxonError) -> Code:
-    return Code(f"err:{error.code}" if error.code else "err:XPST0000", Severity.ERROR, "")
+    return codes.REFUSED if error.code is None else Code(f"err:{error.code}", Severity.ERROR, "")
 
 
 def _readable(message: str) -> str:

@@ -1,8 +1,9 @@
 """The condition on element names that a message must meet for a rule to do anything.
 
-It is necessary, not sufficient: a rule may be skipped when it does not hold, because then the rule's own condition
-is false. Conditions further inside count only behind conditions that cannot fail, since an error is something
-that a rule does, too.
+It is necessary, not sufficient. Where it does not hold, evaluating the rule would give no action and raise no error
+(an error is something that a rule does, too), so that the rule can be skipped. For every function here: when the
+condition that it gives does not hold, the expression is false, or empty, and evaluating it from left to right raises
+nothing. What stands behind something that may fail does therefore not count.
 """
 
 from collections.abc import Callable
@@ -34,6 +35,7 @@ from demaq.xquery.tree import (
     Literal,
     Logical,
     Node,
+    Number,
     Path,
     Quantified,
     Sequence,
@@ -92,10 +94,9 @@ def needs_true(expr: Expr, bindings: Bindings) -> Condition:
     """What a message must meet for the effective boolean value of an expression to be true."""
     expr = value_of(expr, bindings)
     if isinstance(expr, Logical):
-        combine = all_of if expr.op == "and" else any_of
-        return combine(needs_true(operand, bindings) for operand in expr.operands)
+        return _logical(expr, bindings)
     if isinstance(expr, Comparison):
-        return all_of([needs_items(expr.left, bindings), needs_items(expr.right, bindings)])
+        return _both(expr.left, expr.right, bindings)
     if isinstance(expr, If):
         return _either(expr, bindings, needs_true)
     if isinstance(expr, Quantified):
@@ -112,6 +113,27 @@ def needs_true(expr: Expr, bindings: Bindings) -> Condition:
     return needs_items(expr, bindings)
 
 
+def _logical(expr: Logical, bindings: Bindings) -> Condition:
+    if expr.op == "or":
+        return any_of(needs_true(operand, bindings) for operand in expr.operands)
+    conditions = []
+    for operand in expr.operands:
+        conditions.append(needs_true(operand, bindings))
+        if not _is_total_test(operand, bindings):
+            break
+    return all_of(conditions)
+
+
+def _both(left: Expr, right: Expr, bindings: Bindings) -> Condition:
+    """Both sides must be there; one side is not asked for if evaluating the other may fail."""
+    conditions = []
+    if is_total(right, bindings):
+        conditions.append(needs_items(left, bindings))
+    if is_total(left, bindings):
+        conditions.append(needs_items(right, bindings))
+    return all_of(conditions)
+
+
 def _quantified(expr: Quantified, bindings: Bindings) -> Condition:
     if expr.quantifier == "every":
         return ALWAYS
@@ -121,7 +143,8 @@ def _quantified(expr: Quantified, bindings: Bindings) -> Condition:
 
 def _either(expr: If, bindings: Bindings, need: Callable[[Expr, Bindings], Condition]) -> Condition:
     otherwise = NEVER if expr.otherwise is None else need(expr.otherwise, bindings)
-    return any_of([all_of([needs_true(expr.condition, bindings), need(expr.then, bindings)]), otherwise])
+    then = need(expr.then, bindings) if _is_total_test(expr.condition, bindings) else ALWAYS
+    return any_of([all_of([needs_true(expr.condition, bindings), then]), otherwise])
 
 
 def needs_items(expr: Expr, bindings: Bindings) -> Condition:
@@ -129,7 +152,7 @@ def needs_items(expr: Expr, bindings: Bindings) -> Condition:
     expr = value_of(expr, bindings)
     path = message_path(expr, bindings)
     if path is not None:
-        return path_condition(path)
+        return path_condition(path, bindings)
     if isinstance(expr, Filter):
         return needs_items(expr.base, bindings)
     if isinstance(expr, Sequence):
@@ -145,14 +168,14 @@ def needs_items(expr: Expr, bindings: Bindings) -> Condition:
 
 
 def _set_operation(expr: SetOperation, bindings: Bindings) -> Condition:
-    left = needs_items(expr.left, bindings)
-    if expr.op == "except":
-        return left
-    combine = any_of if expr.op == "union" else all_of
-    return combine([left, needs_items(expr.right, bindings)])
+    if expr.op == "union":
+        return any_of([needs_items(expr.left, bindings), needs_items(expr.right, bindings)])
+    if expr.op == "intersect":
+        return _both(expr.left, expr.right, bindings)
+    return needs_items(expr.left, bindings) if is_total(expr.right, bindings) else ALWAYS
 
 
-def path_condition(path: MessagePath) -> Condition:
+def path_condition(path: MessagePath, bindings: Bindings) -> Condition:
     """The elements that must be there for a path into the message to find something."""
     conditions: list[Condition] = []
     for number, (step, deep) in enumerate(zip(path.steps, path.deep, strict=True)):
@@ -162,6 +185,8 @@ def path_condition(path: MessagePath) -> Condition:
         if name is not None:
             is_root = number == 0 and not deep and is_child_step(step)
             conditions.append(Root(name) if is_root else Contains(name))
+        if not all(_is_total_predicate(predicate, bindings) for predicate in step.predicates):
+            break
     return all_of(conditions)
 
 
@@ -169,15 +194,21 @@ def is_total(expr: Node, bindings: Bindings) -> bool:
     """Can evaluating this raise no error? Only what is certain counts."""
     if isinstance(expr, Literal):
         return True
-    if isinstance(expr, AxisStep | Path | Sequence | Logical | DirectElement | Enclosed | If):
+    if isinstance(expr, AxisStep):
+        return all(_is_total_predicate(predicate, bindings) for predicate in expr.predicates)
+    if isinstance(expr, Path | Sequence | Logical | DirectElement | Enclosed | If):
         return all(is_total(child, bindings) for child in children(expr) if isinstance(child, Expr | Enclosed))
     if isinstance(expr, FunctionCall):
         return _is_total_function(expr) and all(is_total(arg, bindings) for arg in expr.args)
     if isinstance(expr, Filter):
-        return is_total(expr.base, bindings) and is_total(expr.predicate, bindings)
+        return is_total(expr.base, bindings) and _is_total_predicate(expr.predicate, bindings)
     if isinstance(expr, Comparison):
         return expr.op in ("=", "!=") and all(_is_untyped_or_text(side, bindings) for side in (expr.left, expr.right))
     return isinstance(expr, (VarRef, ContextItem, *ACTIONS))
+
+
+def _is_total_predicate(expr: Expr, bindings: Bindings) -> bool:
+    return isinstance(expr, Number) or _is_total_test(expr, bindings)
 
 
 def _is_total_test(expr: Expr, bindings: Bindings) -> bool:

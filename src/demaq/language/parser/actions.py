@@ -7,7 +7,6 @@ from demaq.xquery.parser import XQUERY, Kind, Parser
 from demaq.xquery.tree import Expr, Sequence
 
 _VERBS = ("enqueue", "reset", "raise")
-_FOLLOWS_RESET = ("else", "create", "declare", "case", "default")
 
 
 def action(p: Parser) -> Expr | None:
@@ -52,11 +51,12 @@ def _enqueue(p: Parser, start: int) -> Expr:
 
 
 def _reset(p: Parser, start: int) -> Expr:
-    token = p.peek()
-    if token.kind is not Kind.NAME or (token.text in _FOLLOWS_RESET and p.peek(1).text != "key"):
+    """A name belongs to the reset only if `key` follows it: else it is what stands after the action."""
+    name_length = 2 if p.peek().kind is Kind.BRACED else 1
+    if p.peek().kind not in (Kind.NAME, Kind.BRACED) or p.peek(name_length).text != "key":
         return Reset(p.span(start), None, None)
     slicing = p.name("the name of a slicing")
-    p.expect("key", help="`do reset S key E` resets one slice of S; `do reset` the current one")
+    p.expect("key")
     key = p.expr_single()
     return Reset(p.span(start), slicing, key)
 

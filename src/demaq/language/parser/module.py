@@ -139,6 +139,8 @@ class _ModuleParser:
         before = self._source.text[: self._p.last_end].rstrip()
         if before.endswith("create"):
             return "the path before it took the word `create` for an element: put it into parentheses, as in `(/)`"
+        if before.endswith("reset"):
+            return "`do reset S key E` resets one slice of S, `do reset` the current one"
         if self._p.at(*queues.OPTION_NAMES):
             return "options come after the name of the queue; `errorqueue` of a rule before its `if`"
         if self._statements and self._p.at(","):
