@@ -36,6 +36,8 @@ def define(modules: Iterable[tuple[t.ModuleSyntax, StaticContext]], report: Repo
     """All definitions of all modules; slicings last, since they take their type from properties."""
     symbols = Symbols()
     definer = _Definer(symbols, report)
+    modules = tuple(modules)
+    _check_module_names([syntax for syntax, _ in modules], report)
     statements = [(statement, context) for syntax, context in modules for statement in syntax.statements]
     for kind in (
         t.QueueStatement,
@@ -48,6 +50,20 @@ def define(modules: Iterable[tuple[t.ModuleSyntax, StaticContext]], report: Repo
             if isinstance(statement, kind):
                 definer.define(statement, context)
     return symbols
+
+
+def _check_module_names(modules: Iterable[t.ModuleSyntax], report: Report) -> None:
+    seen: dict[str, t.ModuleSyntax] = {}
+    for syntax in modules:
+        first = seen.setdefault(syntax.name, syntax)
+        if first is not syntax:
+            report.say(
+                codes.DEFINED_TWICE,
+                syntax.heading,
+                f"two modules are called `{syntax.name}`",
+                notes=[Note("the other one is this", first.heading)],
+                help="give one of them another name: a module without a heading is called like its file",
+            )
 
 
 class _Definer:
@@ -272,7 +288,7 @@ class _QueueOptions:
                 f"there is no {keyword} `{option.word}`",
                 help=did_you_mean(str(option.word), known, f"{keyword}s"),
             )
-            return default
+            found = known.get(nearest(str(option.word), known) or "", default)
         return found  # type: ignore[no-any-return]
 
     def _priority(self) -> int:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from demaq.diagnostics import Span
 from demaq.xquery.tree import Declaration, Expr, Name, Node
 
 # Actions
@@ -155,8 +156,9 @@ class RuleStatement(Statement):
 
 @dataclass(frozen=True, slots=True)
 class ModuleSyntax(Node):
-    """One `.demaq` file."""
+    """One `.demaq` file; `heading` is where it says its name, or its beginning."""
 
+    heading: Span
     name: str
     errorqueue: Name | None
     prolog: tuple[Declaration, ...]

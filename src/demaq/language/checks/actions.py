@@ -101,7 +101,9 @@ class _Checker:
             return True
         key = function_key(node)
         function = self._module.functions.get(key) if key is not None else None
-        return function is not None and is_updating(function.declaration)
+        return function is not None and (
+            is_updating(function.declaration) or any(isinstance(inner, lt.ACTIONS) for inner in function.nodes)
+        )
 
     def _acts(self, expr: t.Node) -> bool:
         return any(self._is_action(node) for node in t.walk(expr))

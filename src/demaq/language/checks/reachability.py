@@ -27,7 +27,9 @@ def _check_unreachable(examined: Examined, report: Report) -> None:
     if any(write.echo_target is None and _is_echo(examined, write.queue) for write in writes):
         return  # a target that is computed may be any queue
     fed = {target for write in writes for target in _targets(write)}
-    if any(target not in symbols.queues for target in fed):
+    if any(target not in symbols.queues for target in fed) or any(
+        rule.target is None for rule in examined.linked.rules
+    ):
         return  # any queue may be meant
     gateways = {queue.name for queue in symbols.queues if queue.kind is QueueKind.INCOMING_GATEWAY}
     local = {queue.name for queue in symbols.queues if queue.kind is QueueKind.BASIC}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from demaq.diagnostics import Code, Report, Severity, Source, nearest
+from demaq.diagnostics import Code, Report, Severity, Source, Span, nearest
 from demaq.language import codes
 from demaq.language.parser import definitions, queues
 from demaq.language.parser.actions import QML
@@ -25,6 +25,7 @@ STATEMENTS: dict[str, Callable[[Parser, int], Statement]] = {
 }
 
 _NEXT_STATEMENT = re.compile(rf"(?:^|;)[ \t]*(create\s+(?:{'|'.join(STATEMENTS)})|declare)\b", re.MULTILINE)
+_CREATE_BEFORE = re.compile(r"\bcreate\s*\Z")  # the word, taken for a step of the path before it
 _HEADING = re.compile(rf"create\s+({'|'.join(STATEMENTS)})\s+([\w.:-]+)")
 
 
@@ -54,6 +55,7 @@ class _ModuleParser:
         self._source = source
         self._report = report
         self._name = default_name
+        self._place = Span(source, 0, 0)
         self._errorqueue: Name | None = None
         self._prolog: list[Declaration] = []
         self._statements: list[Statement] = []
@@ -64,7 +66,7 @@ class _ModuleParser:
         while not self._finished():
             self._attempt(self._next)
         syntax = ModuleSyntax(
-            self._p.span(0), self._name, self._errorqueue, tuple(self._prolog), tuple(self._statements)
+            self._p.span(0), self._place, self._name, self._errorqueue, tuple(self._prolog), tuple(self._statements)
         )
         return ParsedModule(syntax, tuple(self._broken))
 
@@ -91,6 +93,9 @@ class _ModuleParser:
     def _recover(self, begun: int) -> None:
         """Go on with the statement after the one that could not be read."""
         begin = self._skip_space(begun)
+        swallowed = _CREATE_BEFORE.search(self._source.text, 0, begun)
+        if swallowed is not None:
+            begin = swallowed.start()
         heading = _HEADING.match(self._source.text, begin)
         if heading is not None:
             self._broken.append(Broken(heading.group(1), heading.group(2)))
@@ -107,6 +112,7 @@ class _ModuleParser:
         if not (self._p.at("module") and self._p.peek(1).kind is Kind.NAME):
             return
         self._p.take()
+        self._place = self._p.span_of(self._p.peek())
         self._name = self._p.ncname("the name of the module")
         if self._p.accept("errorqueue"):
             self._errorqueue = self._p.name("the name of a queue")

@@ -14,6 +14,7 @@ from demaq.language.symbols import Symbols, symbol, symbol_of_text
 from demaq.model import Slicing
 from demaq.xquery import tree as t
 from demaq.xquery.analysis.context import XS
+from demaq.xquery.analysis.resolve import unknown
 from demaq.xquery.parser import parse_sequence_type
 
 _FN = "http://www.w3.org/2005/xpath-functions"
@@ -79,8 +80,9 @@ class Rewriter(t.Transformer):
 
     def visit_FunctionCall(self, node: t.FunctionCall) -> t.Expr:
         rewrite = self._functions.get(node.name.expanded)
-        if rewrite is not None and not any(isinstance(arg, t.Placeholder) for arg in node.args):
-            return rewrite(node)
+        if rewrite is not None:
+            partial = any(isinstance(arg, t.Placeholder) for arg in node.args)
+            return unknown(node.span) if partial else rewrite(node)
         hidden = self._hidden(node)
         args = tuple(self.visit(arg) for arg in node.args)
         return replace(node, args=(*hidden, *args))
@@ -90,7 +92,9 @@ class Rewriter(t.Transformer):
         if hidden:
             placeholders = tuple(t.Placeholder(node.span) for _ in range(node.arity))
             return t.FunctionCall(node.span, node.name, (*hidden, *placeholders))
-        if node.name.expanded in self._functions and node.arity == 0:
+        if node.name.expanded in self._functions:
+            if node.arity:
+                return unknown(node.span)
             body = self._functions[node.name.expanded](t.FunctionCall(node.span, node.name, ()))
             return t.InlineFunction(node.span, (), (), None, body)
         return node
@@ -142,7 +146,9 @@ class Rewriter(t.Transformer):
 
     def visit_Enqueue(self, node: lt.Enqueue) -> t.Expr:
         queue = t.String(node.queue.span, symbol(node.queue, self._module.context))
-        entries = tuple(self._property_entry(clause) for clause in node.properties)
+        # A property that is set twice is reported elsewhere; a map cannot have a key twice.
+        clauses = {symbol(clause.name, self._module.context): clause for clause in node.properties}
+        entries = tuple(self._property_entry(clause) for clause in clauses.values())
         properties = t.MapConstructor(node.span, entries)
         return self.call("enqueue", node.span, queue, self.visit(node.body), properties)
 

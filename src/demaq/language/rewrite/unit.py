@@ -1,15 +1,17 @@
 """A module's rules and property values as one query that Saxon can compile."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from demaq.diagnostics import Span
+from demaq.language.analysis.calls import function_key
 from demaq.language.linked import LinkedModule, LinkedRule, LinkedValue
-from demaq.language.rewrite.implicit import Implicit, implicit_parameters
+from demaq.language.rewrite.implicit import Implicit, direct_needs, implicit_parameters
 from demaq.language.rewrite.rewriter import Rewriter
 from demaq.language.rewrite.runtime import IMPLICIT, runtime_declarations
 from demaq.language.symbols import Symbols
 from demaq.xquery import tree as t
+from demaq.xquery.analysis.resolve import unknown
 from demaq.xquery.printer import Printed, print_tree
 
 _ABOUT_NAMES = (t.NamespaceDecl, t.DefaultNamespaceDecl, t.Setter)
@@ -29,7 +31,9 @@ def module_code(module: LinkedModule, symbols: Symbols) -> ModuleCode:
     implicit = implicit_parameters(module)
     bare = not any(_shadows(declaration) for declaration in module.prolog)
     rewriter = Rewriter(module, symbols, implicit, bare=bare)
-    own = [rewriter.visit(declaration) for declaration in module.prolog if _is_allowed(declaration)]
+    own = [
+        rewriter.visit(_repaired(declaration, implicit)) for declaration in module.prolog if _is_allowed(declaration)
+    ]
     runtime = runtime_declarations()
     names = [declaration for declaration in own if isinstance(declaration, _ABOUT_NAMES)]
     rest = [declaration for declaration in own if not isinstance(declaration, _ABOUT_NAMES)]
@@ -47,9 +51,19 @@ def module_code(module: LinkedModule, symbols: Symbols) -> ModuleCode:
 
 def _is_allowed(declaration: t.Declaration) -> bool:
     """What cannot stand in a module is reported elsewhere, and left out here."""
-    if isinstance(declaration, t.FunctionDecl | t.VarDecl):
-        return not declaration.external
     return not isinstance(declaration, t.ImportDecl | t.ContextItemDecl | t.OptionDecl)
+
+
+def _repaired(declaration: t.Declaration, implicit: Implicit) -> t.Declaration:
+    """What nothing can supply, or depends on a message, is reported elsewhere; here it may be anything."""
+    if isinstance(declaration, t.FunctionDecl) and declaration.external:
+        return replace(declaration, external=False, body=unknown(declaration.span))
+    if isinstance(declaration, t.VarDecl):
+        nodes = () if declaration.value is None else t.walk(declaration.value)
+        depends = any(direct_needs(node) or implicit.get(function_key(node) or ("", 0)) for node in nodes)
+        if declaration.external or depends:
+            return replace(declaration, external=False, value=unknown(declaration.span))
+    return declaration
 
 
 def rule_function(rule: LinkedRule, code: ModuleCode) -> t.InlineFunction:
