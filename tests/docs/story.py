@@ -11,8 +11,8 @@ The languages of fences, and their options:
                file=PATH    written to a file; checked is the application that the file belongs to
                append=PATH  added to a file, likewise
 `xquery`     parses as XQuery 3.1
-`console`    lines after `$` are run, what follows them must be what they print; `...` stands for lines left out;
-             where nothing follows, the command must only succeed
+`console`    lines after `$` are run, what follows them must be what they print; `...` stands for lines left out,
+             or for a part of a line; where nothing follows, the command must only succeed
 `text`       a part of what `demaq check` printed for the block before it, or for an application in `samples`;
              `text drawing` is a drawing
 `toml`       a `demaq.toml`; `reports` and `file` as above
@@ -292,15 +292,19 @@ def _commands(block: Block) -> Iterator[tuple[str, list[str]]]:
 
 
 def _compare(what: str, expected: list[str], printed: list[str], *, whole: bool) -> None:
-    """The lines that are expected are those that were printed; `...` stands for any lines."""
+    """The lines that are expected are those that were printed; `...` stands for any lines, or for any text."""
     pattern = "".join(
-        r"(?:[^\n]*\n)*?" if line.strip() == "..." else re.escape(line.rstrip()) + r"[ ]*\n"
+        r"(?:[^\n]*\n)*?" if line.strip() == "..." else _line_pattern(line.rstrip()) + r"\n"
         for line in _trimmed(expected)
     )
     text = "".join(f"{line.rstrip()}\n" for line in _trimmed(printed))
     found = re.fullmatch(pattern, text) if whole else re.search(f"^{pattern}", text, re.MULTILINE)
     if found is None:
         raise Mismatch(f"{what}\nshould print\n{chr(10).join(expected)}\nbut prints\n{text}")
+
+
+def _line_pattern(line: str) -> str:
+    return r"[^\n]*".join(re.escape(part) for part in line.split("..."))
 
 
 def _trimmed(lines: list[str]) -> list[str]:

@@ -2,7 +2,21 @@
 
 from collections.abc import Iterator, Mapping
 
-from demaq.xquery.tree import Expr, Flwor, For, Let, Node, VarRef, children
+from demaq.xquery.tree import (
+    Case,
+    Catch,
+    Expr,
+    Flwor,
+    For,
+    GroupBy,
+    InlineFunction,
+    Let,
+    Node,
+    Quantified,
+    VarRef,
+    Window,
+    children,
+)
 
 Bindings = Mapping[str, Expr | None]
 """The value of each variable in scope; None where it takes many values, or one that is not known."""
@@ -35,13 +49,17 @@ def bind_clauses(clauses: tuple[Node, ...], bindings: Bindings) -> Bindings:
 
 
 def _bound_names(clause: Node) -> Iterator[str]:
-    for attribute in ("var", "position", "current", "previous", "next"):
+    for attribute in ("var", "name", "position", "current", "previous", "next"):
         name = getattr(clause, attribute, None)
         if name is not None:
             yield name.expanded
     for child in children(clause):
         if not isinstance(child, Expr):
             yield from _bound_names(child)
+
+
+_BINDERS = (Case, Catch, GroupBy, InlineFunction, Quantified, Window)
+"""What binds variables for what stands below it, beside FLWOR expressions."""
 
 
 def walk_bound(node: Node, bindings: Bindings = NO_BINDINGS) -> Iterator[tuple[Node, Bindings]]:

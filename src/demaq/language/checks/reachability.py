@@ -74,7 +74,8 @@ def _closure(examined: Examined, reached: set[str]) -> set[str]:
 def _check_unused(examined: Examined, report: Report) -> None:
     """A basic queue without rules whose messages nobody reads only fills and empties."""
     symbols = examined.symbols
-    targets = (symbol(rule.statement.target, rule.module.context) for rule in examined.linked.rules)
+    unknown = [rule for rule in examined.linked.rules if rule.target is None]
+    targets = (symbol(rule.statement.target, rule.module.context) for rule in unknown)
     with_rules = {queue for rule in examined.linked.rules for queue in rule.input_queues}
     with_rules |= meant(targets, symbols.queues.names)
     accesses = [access.queue for facts in examined.facts for access in facts.reads.queues]

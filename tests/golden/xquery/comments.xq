@@ -1,0 +1,1 @@
+(: before :) 1 (: between (: nested :) :) + (: (: :) :) 2 (: after :)

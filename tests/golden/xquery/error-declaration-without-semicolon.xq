@@ -1,0 +1,2 @@
+declare variable $x := 1
+$x

@@ -1,0 +1,9 @@
+declare namespace p = 'urn:p';
+
+(: a comment
+   of two lines :)
+for $x in 1 to 3
+let $y := $x *
+return <a>
+  { $y }
+</a>

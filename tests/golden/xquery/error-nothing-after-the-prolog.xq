@@ -1,0 +1,1 @@
+declare variable $x := 1;

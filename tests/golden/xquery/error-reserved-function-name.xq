@@ -1,0 +1,1 @@
+declare function if($x) { $x }; 1

@@ -1,0 +1,1 @@
+for sliding window $w in 1 start when true() return $w

@@ -1,0 +1,2 @@
+declare context item as document-node() external;
+/a

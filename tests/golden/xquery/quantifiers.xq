@@ -1,0 +1,1 @@
+(some $x in 1 to 3 satisfies $x = 2, every $x in 1 to 3, $y in 4 satisfies $x < $y, some $x as xs:integer in 1, $y in $x satisfies $y and $x, (some $x in 1 satisfies $x) and true(), not(every $x in () satisfies false()))

@@ -1,0 +1,1 @@
+(try { 1 } catch * { 2 }, try { 1 } catch err:FOER0000 | err:XPTY0004 { $err:code, $err:description } catch err:* { 2 } catch *:FOAR0001 { 3 } catch Q{urn:e}a { 4 }, try {} catch * {}, try { try { 1 } catch * { 2 } } catch * { 3 })

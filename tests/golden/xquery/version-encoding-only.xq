@@ -1,0 +1,2 @@
+xquery encoding "utf-8";
+1

@@ -1,0 +1,2 @@
+xquery version "3.1" encoding "utf-8";
+1
