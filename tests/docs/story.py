@@ -18,7 +18,7 @@ The languages of fences, and their options:
 `toml`       a `demaq.toml`; `reports` and `file` as above
 `xml`        is well-formed; `file=PATH` writes it
 `json`       is JSON
-`python`     runs, as a doctest
+`python`     runs, as one doctest a page
 `sh`         commands of the repository, which exist
 `mermaid`    a drawing, in the part of Mermaid's notation that the pages use
 `ebnf`       a grammar; `test_grammar.py` reads it
@@ -80,6 +80,7 @@ class Story:
         self._files: dict[str, str] = {}
         self._printed = ""
         self._exit_code = 0
+        self._globals: dict[str, object] = {}
         self._do: dict[str, Callable[[Block], None]] = {
             "demaq": self._demaq,
             "xquery": self._xquery,
@@ -193,9 +194,12 @@ class Story:
         example = doctest.DocTestParser().get_doctest(block.text, {}, block.place, str(block.page), block.line)
         if not example.examples:
             raise Mismatch(f"{block.place}: Python is shown as in a session, with `>>>`")
+        example.globs = self._globals
         said: list[str] = []
         with contextlib.chdir(self._folder):
-            result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=said.append)
+            result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(
+                example, out=said.append, clear_globs=False
+            )
         if result.failed:
             raise Mismatch(f"{block.place}:\n{''.join(said)}")
 

@@ -7,6 +7,7 @@ compiled again, until nothing is left to find.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from demaq.diagnostics import Code, Report, Severity, Source
 from demaq.language import codes
@@ -24,6 +25,7 @@ _OPERATORS: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("Cannot compare", (t.Comparison,)),
 )
 _ENQUEUE = re.compile(r"argument of (?:demaq:|Q\{[^}]*\})enqueue")
+_QUOTED = re.compile(r"supplied expression \{(.*?)\} delivers")
 _OWN_NAMES = re.compile(r"Q\{http://(?:www\.w3\.org/2005/xpath-functions|www\.w3\.org/2001/XMLSchema)\}")
 
 
@@ -95,12 +97,25 @@ def _culprit(printed: Printed, error: SaxonError) -> t.Node | None:
     if error.line is None or error.column is None:
         return None
     offset = Source("query", printed.text).offset(error.line, error.column)
-    covering = [node for node in _expressions_at(printed, offset) if node.span.source.name != "runtime"]
+    covering = list(_expressions_at(printed, offset))
+    if _ENQUEUE.search(error.message):
+        covering = _enqueued(covering)
+    quoted = _QUOTED.search(error.message)
+    if quoted is not None:
+        said = "".join(quoted[1].split())
+        covering = [one for one in covering if "".join(printed.text[one.start : one.end].split()) == said] or covering
     for text, kinds in _OPERATORS:
         if error.message.startswith(text):
-            operators = [node for node in covering if isinstance(node, kinds)]
-            covering = operators or covering
-    return next((node for node in covering if not is_unknown(node)), None)
+            covering = [one for one in covering if isinstance(one.node, kinds)] or covering
+    return next((one.node for one in covering), None)
+
+
+def _enqueued(covering: list[Stretch]) -> list[Stretch]:
+    """What is enqueued, rather than the part of it that the error is about."""
+    for inner, outer in pairwise(covering):
+        if isinstance(outer.node, t.FunctionCall) and outer.node.name.local == "enqueue":
+            return [inner]
+    return covering
 
 
 def _culprit_function(module: t.Module, saxon: Saxon) -> t.Node | None:
@@ -115,12 +130,13 @@ def _culprit_function(module: t.Module, saxon: Saxon) -> t.Node | None:
     return None
 
 
-def _expressions_at(printed: Printed, offset: int) -> Iterator[t.Expr]:
-    """Innermost first. Saxon's column is at times that of the character before or after."""
+def _expressions_at(printed: Printed, offset: int) -> Iterator[Stretch]:
+    """Expressions of the source, innermost first. Saxon's column is at times that of the character beside."""
     for place in (offset, offset - 1, offset + 1):
-        found = [node for node in printed.nodes_at(place) if isinstance(node, t.Expr)]
+        found = [one for one in printed.covering(place) if isinstance(one.node, t.Expr)]
         if found:
-            yield from found
+            own = (one for one in found if one.node.span.source.name != "runtime" and not is_unknown(one.node))
+            yield from own
             return
 
 

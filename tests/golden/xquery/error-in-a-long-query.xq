@@ -3,7 +3,7 @@ declare namespace p = 'urn:p';
 (: a comment
    of two lines :)
 for $x in 1 to 3
-let $y := $x *
+let $y := f($x, )
 return <a>
   { $y }
 </a>

@@ -1,7 +1,7 @@
 """Direct constructors, read as raw characters, and computed constructors."""
 
 from demaq.xquery.errors import XQuerySyntaxError
-from demaq.xquery.parser.core import Parser, resolve
+from demaq.xquery.parser.core import BadReference, Parser, resolve
 from demaq.xquery.parser.tokens import NCNAME, SPACE, Kind, Token
 from demaq.xquery.tree import (
     CData,
@@ -154,9 +154,9 @@ def _checked(p: Parser, raw: str, start: int, end: int) -> str:
     p.lexer.check_characters(start, end)
     try:
         resolve(raw)
-    except ValueError as error:
+    except BadReference as error:
         at = p.source.text.find("&", start, end)
-        raise XQuerySyntaxError(str(error), p.lexer.span(at, at + 1), help="a plain `&` is written `&amp;`") from error
+        raise error.at(p.lexer.span(at, at + 1)) from error
     return raw
 
 

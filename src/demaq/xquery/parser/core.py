@@ -141,10 +141,8 @@ class Parser:
             return raw
         try:
             return resolve(raw)
-        except ValueError as error:
-            raise XQuerySyntaxError(
-                str(error), self.lexer.span(token.start, token.end), help="a plain `&` is written `&amp;`"
-            ) from error
+        except BadReference as error:
+            raise error.at(self.span_of(token)) from error
 
     # Expressions
 
@@ -243,6 +241,17 @@ def common_mistake(token: Token) -> str | None:
     return None
 
 
+class BadReference(ValueError):
+    """What begins with `&` stands for no character."""
+
+    def __init__(self, message: str, code: str = "XPST0003") -> None:
+        super().__init__(message)
+        self.code = code
+
+    def at(self, span: Span) -> XQuerySyntaxError:
+        return XQuerySyntaxError(str(self), span, code=self.code, help="a plain `&` is written `&amp;`")
+
+
 _NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 
 
@@ -253,7 +262,7 @@ def resolve(raw: str) -> str:
     for piece in rest:
         name, semicolon, tail = piece.partition(";")
         if not semicolon:
-            raise ValueError("this `&` begins no reference")
+            raise BadReference("this `&` begins no reference")
         resolved.append(_character(name) + tail)
     return "".join(resolved)
 
@@ -264,8 +273,8 @@ def _character(name: str) -> str:
     digits, base = (name[2:], 16) if name.startswith("#x") else (name[1:], 10)
     allowed = "0123456789abcdefABCDEF" if base == 16 else "0123456789"
     if not name.startswith("#") or not digits or any(digit not in allowed for digit in digits):
-        raise ValueError(f"`&{name};` is no reference that XQuery knows")
+        raise BadReference(f"`&{name};` is no reference that XQuery knows")
     code = int(digits, base) if len(digits) <= 8 else 0x110000
     if code in (0x9, 0xA, 0xD) or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or 0x10000 <= code <= 0x10FFFF:
         return chr(code)
-    raise ValueError(f"`&{name};` is no character of XML")
+    raise BadReference(f"`&{name};` is no character of XML", "XQST0090")

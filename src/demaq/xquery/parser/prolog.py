@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from demaq.xquery.errors import XQuerySyntaxError
 from demaq.xquery.parser.annotations import annotations
 from demaq.xquery.parser.core import Parser
 from demaq.xquery.parser.functions import params
@@ -23,6 +24,9 @@ from demaq.xquery.tree import (
     VarDecl,
     VersionDecl,
 )
+
+_FIRST = (NamespaceDecl, DefaultNamespaceDecl, Setter, ImportDecl)
+"""What a prolog begins with; everything else may use it."""
 
 
 def module(p: Parser) -> Module:
@@ -51,9 +55,15 @@ def _version(p: Parser) -> VersionDecl | None:
     start = p.take().start
     version = encoding = None
     if p.accept("version"):
+        token = p.peek()
         version = p.string()
         if version not in ("1.0", "3.0", "3.1"):
-            p.fail(f"XQuery {version} is not supported", p.peek(), help="this reads XQuery 3.1 and older")
+            raise XQuerySyntaxError(
+                f"XQuery {version} is not supported",
+                p.span_of(token),
+                code="XQST0031",
+                help="this reads XQuery 3.1 and older",
+            )
     if p.accept("encoding"):
         encoding = p.string()
     p.expect(";")
@@ -74,9 +84,12 @@ def _library(p: Parser) -> LibraryDecl | None:
 
 def prolog(p: Parser) -> tuple[Declaration, ...]:
     """All declarations, each with its semicolon."""
-    found = []
+    found: list[Declaration] = []
     while begins_declaration(p):
+        start = p.peek()
         found.append(declaration(p))
+        if isinstance(found[-1], _FIRST) and not all(isinstance(earlier, _FIRST) for earlier in found[-2:]):
+            p.fail("this must stand before variables, functions and options", start)
         p.expect(";", help="a declaration ends with `;`")
     return tuple(found)
 

@@ -25,11 +25,9 @@ class Printed:
     text: str
     stretches: tuple[Stretch, ...]
 
-    def nodes_at(self, offset: int) -> Iterator[Node]:
-        """The nodes whose text covers an offset, from the smallest to the largest."""
-        for stretch in self.stretches:
-            if stretch.start <= offset < stretch.end:
-                yield stretch.node
+    def covering(self, offset: int) -> Iterator[Stretch]:
+        """The stretches that cover an offset, from the innermost to the outermost."""
+        return (stretch for stretch in self.stretches if stretch.start <= offset < stretch.end)
 
 
 def print_tree(node: Node, extra: Mapping[type, Rule] | None = None) -> Printed:
