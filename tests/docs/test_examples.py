@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.fences import DOCS, PAGES, blocks, fences, links, name_of
-from tests.docs.story import tell
+from docs.fences import DOCS, PAGES, blocks, fences, links, name_of
+from docs.story import tell
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -4,11 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from itertools import pairwise
 
-import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from demaq.language import tree as language
 from demaq.language.parser import QML
 from demaq.language.printer import ACTION_RULES
 from demaq.xquery import Grammar, parse, parse_expr
@@ -27,7 +25,7 @@ Rules = Mapping[type, Rule] | None
 
 
 def examples(number: int) -> settings:
-    return settings(max_examples=number*int(__import__("os").environ.get("XX","1")), deadline=None, suppress_health_check=list(HealthCheck))
+    return settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 # Printing and reading
@@ -57,7 +55,6 @@ def test_printed_type_reads_as_it_was(tree: t.SequenceType) -> None:
 @examples(500)
 @given(expressions(WITH_ACTIONS))
 def test_printed_actions_read_as_they_were(tree: t.Expr) -> None:
-    assume(not _is_printed_ambiguously(tree))
     _reads_as_it_was(tree, QML, ACTION_RULES)
 
 
@@ -68,39 +65,19 @@ def _reads_as_it_was(tree: t.Expr, grammar: Grammar = XQUERY, rules: Rules = Non
     assert to_text(read, rules) == text
 
 
-def _is_printed_ambiguously(tree: t.Expr) -> bool:
-    """The four cases below, which the language does not print or read right yet."""
-    for node in t.walk(tree):
-        if isinstance(node, language.Reset) and (node.slicing is None or node.slicing.uri is not None):
-            return True
-        for before, after in pairwise(t.children(node)):
-            following = after.key if isinstance(after, t.MapEntry | t.OrderSpec) else after
-            if isinstance(following, (*language.ACTIONS, language.WithProperty)) and _has_action_inside(before):
-                return True
-    return False
-
-
-def _has_action_inside(node: t.Node) -> bool:
-    return any(isinstance(inner, language.ACTIONS) for inner in t.walk(node) if inner is not node)
-
-
-@pytest.mark.xfail(strict=True, reason="language printer: an action after a branch is taken into the branch")
 def test_an_action_after_a_branch_stays_after_it() -> None:
     _reads_as_it_was(parse_expr("(if (a) then do reset), do reset", grammar=QML), QML, ACTION_RULES)
 
 
-@pytest.mark.xfail(strict=True, reason="language printer: `with` after an action moves into the action")
 def test_a_property_after_an_action_stays_after_it() -> None:
     text = "do enqueue a into b with p value (do enqueue c into d) with q value 1"
     _reads_as_it_was(parse_expr(text, grammar=QML), QML, ACTION_RULES)
 
 
-@pytest.mark.xfail(strict=True, reason="language parser: a bare `do reset` takes the word after it for a slicing")
 def test_a_bare_reset_may_stand_before_a_word() -> None:
     _reads_as_it_was(parse_expr("let $a := (do reset) return 1", grammar=QML), QML, ACTION_RULES)
 
 
-@pytest.mark.xfail(strict=True, reason="language parser: the slicing of a reset is no EQName")
 def test_a_slicing_may_have_its_namespace_in_braces() -> None:
     _reads_as_it_was(parse_expr("do reset Q{urn:s}requests key 1", grammar=QML), QML, ACTION_RULES)
 
@@ -131,7 +108,6 @@ def test_places_of_a_module_nest(tree: t.Module) -> None:
 @examples(300)
 @given(expressions(WITH_ACTIONS, 8))
 def test_text_of_each_expression_reads_as_that_expression(tree: t.Expr) -> None:
-    assume(not _is_printed_ambiguously(tree))
     text = to_text(tree, ACTION_RULES)
     read = parse_expr(text, grammar=QML)
     _check_places(read, text)
@@ -143,7 +119,6 @@ def test_text_of_each_expression_reads_as_that_expression(tree: t.Expr) -> None:
 @examples(300)
 @given(expressions(WITH_ACTIONS, 8))
 def test_printed_stretch_of_each_expression_reads_as_that_expression(tree: t.Expr) -> None:
-    assume(not _is_printed_ambiguously(tree))
     printed = print_tree(tree, ACTION_RULES)
     assert printed.stretches[-1].node is tree
     for stretch in printed.stretches:

@@ -3,7 +3,7 @@
 from demaq.diagnostics.codes import Code, Severity
 from demaq.diagnostics.diagnostic import Diagnostic, Note
 from demaq.diagnostics.errors import DemaqError
-from demaq.diagnostics.nearest import did_you_mean, listing, meant, nearest
+from demaq.diagnostics.nearest import did_you_mean, listing, nearest
 from demaq.diagnostics.render import Paint, plain, render
 from demaq.diagnostics.report import Report
 from demaq.diagnostics.source import Source, Span
@@ -20,7 +20,6 @@ __all__ = [
     "Span",
     "did_you_mean",
     "listing",
-    "meant",
     "nearest",
     "plain",
     "render",

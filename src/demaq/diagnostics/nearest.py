@@ -21,17 +21,6 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return close[0] if close else None
 
 
-def meant(names: Iterable[str], known: Collection[str]) -> set[str]:
-    """The names, each unknown one with the known name that it was probably meant to be.
-
-    >>> sorted(meant(["crm", "finanse"], ["crm", "finance"]))
-    ['crm', 'finance', 'finanse']
-    """
-    found = set(names)
-    unknown = found - set(known)
-    return found | {close for name in unknown if (close := nearest(name, known)) is not None}
-
-
 def did_you_mean(name: str, known: Collection[str], what: str) -> str:
     """The help for an unknown name: the nearest one, and the names there are.
 

@@ -19,6 +19,7 @@ class Application:
     name: str
     root: Path
     sources: tuple[Source, ...]
+    complete: bool = True  # whether every file could be read
     configuration: Configuration
 
 
@@ -32,7 +33,8 @@ def load(path: Path | str, report: Report) -> Application:
     sources = [source for file in files if (source := _read(file, report)) is not None]
     configuration = read_configuration(root, report) if place.is_dir() else Configuration()
     name = configuration.name or (place.resolve().name if place.is_dir() else place.stem)
-    return Application(name=name, root=root, sources=tuple(sources), configuration=configuration)
+    complete = len(sources) == len(files)
+    return Application(name=name, root=root, sources=tuple(sources), complete=complete, configuration=configuration)
 
 
 def _modules(place: Path) -> list[Path]:

@@ -39,6 +39,14 @@ DEFINED_TWICE = _error("DQ0106", "Two definitions have the same name.")
 PREDEFINED = _error("DQ0107", "A definition takes a name that the system has given already.")
 NOT_A_TARGET = _error("DQ0108", "A rule is for something that is neither a queue nor a slicing.")
 NEARLY_THE_SAME = _warning("DQ0109", "Two names of one kind differ only in case.")
+UNKNOWN_NAMES = (
+    UNKNOWN_QUEUE,
+    UNKNOWN_SLICING,
+    UNKNOWN_PROPERTY,
+    UNKNOWN_COLLECTION,
+    UNKNOWN_EVENT,
+    NOT_A_TARGET,
+)
 
 # Queues
 UNKNOWN_KIND = _error("DQ0201", "A queue has a kind, mode or extension that does not exist.")

@@ -8,7 +8,7 @@ from demaq.diagnostics import Report, Span
 from demaq.language import codes
 from demaq.language.analysis.facts import RuleFacts, rule_facts
 from demaq.language.application import Application, load
-from demaq.language.checks import CHECKS, WHOLE_CHECKS
+from demaq.language.checks import CHECKS, USE_CHECKS, WHOLE_CHECKS
 from demaq.language.define import define
 from demaq.language.errors import ApplicationInvalid
 from demaq.language.examined import Examined
@@ -18,6 +18,7 @@ from demaq.language.linked import Linked, LinkedModule, LinkedRule
 from demaq.language.parser import ParsedModule, parse_module
 from demaq.language.program import ModuleProgram, Program, PropertyValue, Query, Rule
 from demaq.language.qs import BASE_CONTEXT
+from demaq.language.rewrite.refusals import refusal
 from demaq.language.rewrite.unit import module_code, printed_prolog, rule_function, value_function
 from demaq.language.symbols import Symbols, Table
 from demaq.language.typing import Typed, typecheck
@@ -54,21 +55,28 @@ def compile_application(path: Path | str) -> Program:
     return checked.program
 
 
-def _compile(application: Application, report: Report) -> Program:
+def _compile(application: Application, report: Report) -> Program | None:
     parsed = _parse(application, report)
+    if not application.complete:
+        return None  # while a file cannot be read, any name may be defined in it
     symbols = define(((module.syntax, context) for module, context in parsed), report)
     _remember_broken(parsed, symbols)
     linked = link(application.root, parsed, symbols, report)
     facts = tuple(rule_facts(rule) for rule in linked.rules)
-    _run_checks(Examined(linked=linked, facts=facts, files=Files(application.root)), report)
-    return _program(application, linked, facts, report)
+    examined = Examined(linked=linked, facts=facts, files=Files(application.root))
+    _run_checks(examined, report)
+    return _program(application, linked, facts, examined.refused, report)
 
 
 def _parse(application: Application, report: Report) -> tuple[tuple[ParsedModule, StaticContext], ...]:
     found = []
     for source in application.sources:
         parsed = parse_module(source, Path(source.name).stem, report)
-        found.append((parsed, static_context(parsed.syntax.prolog, BASE_CONTEXT, report)))
+        unread = [broken.name for broken in parsed.broken if broken.kind in ("function", "variable")]
+        prefixes = {broken.name: "http://demaq.org/unknown" for broken in parsed.broken if broken.kind == "namespace"}
+        base = BASE_CONTEXT.with_namespaces(prefixes)
+        usable = [declared for declared in parsed.syntax.prolog if refusal(declared) is None]
+        found.append((parsed, static_context(usable, base, report, unread)))
     return tuple(found)
 
 
@@ -82,7 +90,8 @@ def _remember_broken(parsed: tuple[tuple[ParsedModule, StaticContext], ...], sym
     }
     for module, _ in parsed:
         for broken in module.broken:
-            tables[broken.kind].broken.add(broken.name)
+            if broken.kind in tables:
+                tables[broken.kind].broken.add(broken.name)
 
 
 def _run_checks(examined: Examined, report: Report) -> None:
@@ -96,6 +105,9 @@ def _run_checks(examined: Examined, report: Report) -> None:
     if linked.complete:
         for check_ in WHOLE_CHECKS:
             check_(examined, report)
+    if linked.complete and not any(diagnostic.code in codes.UNKNOWN_NAMES for diagnostic in report):
+        for check_ in USE_CHECKS:
+            check_(examined, report)
 
 
 @cache
@@ -103,12 +115,18 @@ def _saxon() -> Saxon:
     return Saxon()
 
 
-def _program(application: Application, linked: Linked, facts: tuple[RuleFacts, ...], report: Report) -> Program:
+def _program(
+    application: Application,
+    linked: Linked,
+    facts: tuple[RuleFacts, ...],
+    refused: frozenset[int],
+    report: Report,
+) -> Program:
     symbols = linked.symbols
     texts: dict[int, Query] = {}
     modules: dict[str, ModuleProgram] = {}
     for module in linked.modules:
-        modules[module.name] = _compile_module(module, linked, texts, report)
+        modules[module.name] = _compile_module(module, linked, texts, refused, report)
     by_rule = {id(fact.rule): fact for fact in facts}
     return Program(
         name=application.name,
@@ -132,8 +150,10 @@ def _program(application: Application, linked: Linked, facts: tuple[RuleFacts, .
     )
 
 
-def _compile_module(module: LinkedModule, linked: Linked, texts: dict[int, Query], report: Report) -> ModuleProgram:
-    code = module_code(module, linked.symbols)
+def _compile_module(
+    module: LinkedModule, linked: Linked, texts: dict[int, Query], refused: frozenset[int], report: Report
+) -> ModuleProgram:
+    code = module_code(module, linked.symbols, refused)
     rules = [rule for rule in linked.rules if rule.module is module]
     values = [value for value in linked.values if value.module is module]
     functions = [

@@ -118,7 +118,11 @@ class _Definer:
                 help="take the definition away; rules for it may stay",
             )
             return
-        queue = _QueueOptions(statement, context, self._report).queue(name)
+        options = _QueueOptions(statement, context, self._report)
+        queue = options.queue(name)
+        if options.unusable:
+            self._symbols.queues.broken.add(name)
+            return
         if self._add(self._symbols.queues, statement.name, name, queue):
             self._symbols.queue_statements[name] = statement
 
@@ -244,6 +248,7 @@ class _QueueOptions:
         self._report = report
         self._options: dict[str, t.Option] = {}
         self._extensions: list[t.UsingOption] = []
+        self.unusable = False  # whether the queue is of no kind that there is
         self._collect()
 
     def _collect(self) -> None:
@@ -288,8 +293,9 @@ class _QueueOptions:
                 f"there is no {keyword} `{option.word}`",
                 help=did_you_mean(str(option.word), known, f"{keyword}s"),
             )
-            found = known.get(nearest(str(option.word), known) or "", default)
-        return found  # type: ignore[no-any-return]
+            self.unusable = self.unusable or keyword == "kind"
+            found = default
+        return found
 
     def _priority(self) -> int:
         option = self._options.get("priority")

@@ -1,7 +1,7 @@
 """The application with all facts about it: what the checks read."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from demaq.language.analysis.facts import RuleFacts
 from demaq.language.files import Files
@@ -15,6 +15,16 @@ class Examined:
     linked: Linked
     facts: tuple[RuleFacts, ...]
     files: Files
+    _refused: set[int] = field(default_factory=set)
+
+    def refuse(self, node: Node) -> None:
+        """An expression is wrong, and this is said: whatever else is found out about it would follow from that."""
+        self._refused.add(id(node))
+
+    @property
+    def refused(self) -> frozenset[int]:
+        """The identities of the refused nodes, which the linked application keeps alive."""
+        return frozenset(self._refused)
 
     @property
     def symbols(self) -> Symbols:

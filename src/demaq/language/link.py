@@ -29,7 +29,7 @@ def link(
         modules.append(linker.module)
         rules += linker.rules()
         values += linker.values()
-    complete = not any(parsed_module.broken for parsed_module, _ in parsed)
+    complete = all(parsed_module.complete for parsed_module, _ in parsed)
     return Linked(
         root=root,
         symbols=symbols,

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from demaq.xquery import tree as t
-from property.building.core import AT, Build, Builder
+from property.building.core import AT, Build, Builder, nothing
 
-_ANYWHERE = ("text", " ", "\n  ", "{{", "}}", "&lt;", "&amp;", "&#10;", "&#x1F600;", "]]>", "(: c :)", "'", ">", "é")
-_IN_ELEMENT = (*_ANYWHERE, '"', "&quot;")
-_IN_ATTRIBUTE = (*_ANYWHERE, "&quot;")
+_ANYWHERE = ("text", " ", "\n  ", "&lt;", "&amp;", "&#10;", "&#x1F600;", "]]>", "(: c :)", "'", ">", "é")
+_IN_ELEMENT = (*_ANYWHERE, '"', "{{", "}}")
+_IN_ATTRIBUTE = (*_ANYWHERE, "&quot;", "&#x7B;", "&#x7D;")
 _COMMENTS = ("", "-", "a", " {no} ", "<b>", "a-b", "\n")
 _INSTRUCTIONS = ("", "a='b'", "?", "{no}", "two  words ", "\u00a0x")
 _CDATA = ("", "]", "]]", "<a> & {b}", "\n")
@@ -39,7 +39,8 @@ def direct_attribute(b: Build, name: t.Name) -> t.DirectAttribute:
 
 
 def enclosed(b: Build) -> t.Enclosed:
-    return t.Enclosed(AT, b.maybe(Build.expr))
+    body = b.maybe(Build.expr)
+    return t.Enclosed(AT, None if body == nothing(b) else body)
 
 
 def content_part(b: Build) -> t.Node:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from demaq.language import qs
 from demaq.language.analysis.bindings import Bindings, value_of, walk_bound
+from demaq.language.analysis.focus import depends_on_focus
 from demaq.language.analysis.paths import MessagePath, absolute_text, is_function
 from demaq.language.linked import LinkedRule
 from demaq.language.symbols import symbol_of_text
@@ -20,10 +21,8 @@ from demaq.xquery.tree import (
     Logical,
     Node,
     Path,
-    SimpleMap,
     Transformer,
     VarRef,
-    children,
     walk,
 )
 
@@ -59,7 +58,7 @@ def reads(rule: LinkedRule) -> Reads:
     nodes = list(rule.all_nodes())
     context = rule.module.context
     return Reads(
-        message=_depends_on_focus(rule.body) or any(qs.is_call(node, qs.MESSAGE) for node in nodes),
+        message=depends_on_focus(rule.body) or any(qs.is_call(node, qs.MESSAGE) for node in nodes),
         slice=any(qs.is_call(node, qs.SLICE) for node in nodes),
         time=any(isinstance(node, FunctionCall) and is_function(node, name) for node in nodes for name in _TIME),
         queues=_distinct(read for body in rule.bodies() for read in queue_reads(body, rule)),
@@ -142,7 +141,7 @@ def _keys(expr: Expr, bindings: Bindings) -> Iterator[tuple[str, Expr, bool, str
                 continue
             for inner, key in ((conjunct.left, conjunct.right), (conjunct.right, conjunct.left)):
                 path = _path_in_predicate(base, inner)
-                if path is not None and not _depends_on_focus(key):
+                if path is not None and not depends_on_focus(key):
                     inlined = _Inline(bindings).visit(key)
                     yield path, inlined, not _has_variables(inlined), key.span.text
 
@@ -212,21 +211,6 @@ def _conjuncts(expr: Expr) -> Iterator[Expr]:
             yield from _conjuncts(operand)
     else:
         yield expr
-
-
-def _depends_on_focus(expr: Node) -> bool:
-    """Does the value depend on the context item: of a predicate, or of the rule, where that is the message?"""
-    if isinstance(expr, ContextItem | AxisStep) or (isinstance(expr, Path) and expr.leading):
-        return True
-    if isinstance(expr, Path):
-        return _depends_on_focus(expr.steps[0])  # later steps have the earlier ones for their focus
-    if isinstance(expr, Filter):
-        return _depends_on_focus(expr.base)
-    if isinstance(expr, SimpleMap):
-        return _depends_on_focus(expr.left)
-    if isinstance(expr, FunctionCall) and not expr.args and expr.name.uri == "http://www.w3.org/2005/xpath-functions":
-        return expr.name.local not in ("true", "false", *_TIME)
-    return any(_depends_on_focus(child) for child in children(expr))
 
 
 class _Inline(Transformer):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from demaq.diagnostics import Span
 from demaq.language.analysis.shape import Shape, shape_of
 from demaq.language.linked import LinkedRule
+from demaq.language.printer import ACTION_RULES
 from demaq.language.symbols import symbol
 from demaq.language.tree import Enqueue, Raise, Reset
 from demaq.xquery.printer import to_text
@@ -77,4 +78,4 @@ def _reset(action: Reset, rule: LinkedRule) -> SliceReset:
         current = rule.slicing.name if rule.slicing is not None else ""
         return SliceReset(slicing=current, key=None, span=action.span)
     name = symbol(action.slicing, rule.module.context)
-    return SliceReset(slicing=name, key=to_text(action.key), span=action.span)
+    return SliceReset(slicing=name, key=to_text(action.key, ACTION_RULES), span=action.span)

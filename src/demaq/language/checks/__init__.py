@@ -22,6 +22,7 @@ from demaq.language.checks import (
     schemas,
     triggers,
     unread,
+    useless,
 )
 from demaq.language.examined import Examined
 
@@ -42,9 +43,14 @@ CHECKS: tuple[Check, ...] = (
 # What can only be said of a whole application: not while a part of it cannot be read.
 WHOLE_CHECKS: tuple[Check, ...] = (
     triggers.check,
+    retention.check,
+    elements.check,
+)
+
+# What is never used: not while a name is unknown, which may be a misspelt use.
+USE_CHECKS: tuple[Check, ...] = (
     resets.check,
     reachability.check,
     unread.check,
-    retention.check,
-    elements.check,
+    useless.check,
 )

@@ -5,29 +5,44 @@ from demaq.language import codes
 from demaq.language import tree as lt
 from demaq.language.analysis.calls import function_key
 from demaq.language.examined import Examined
-from demaq.language.linked import LinkedModule, LinkedRule
+from demaq.language.linked import FunctionKey, LinkedModule, LinkedRule
 from demaq.language.rewrite.rewriter import is_updating
 from demaq.xquery import tree as t
 from demaq.xquery.analysis.resolve import is_unknown
 
 _ERROR = "Q{http://www.w3.org/2005/xpath-functions}error"
 
+_QUESTION = "a condition is a question, not a place to act"
+_ARGUMENT = "an argument is a value, and an action is none"
+_CONTENT = "element content is made of values: put the action beside the element, separated by a comma"
+_TRY = "an error undoes all actions of a message, so that nothing is left for `try` to save: act outside of it"
+_ITEMS = "write `for $x in … return do …`"
+
+# Why no action may stand inside a construct, from the nearest construct outwards that has a reason.
 _WHY: dict[type, str] = {
     t.Let: "`let` binds values, and an action is none: put it after `return`",
     t.For: "`for` goes through values, and an action is none: put it after `return`",
     t.Where: "a condition is a question: put the action after `return`",
-    t.FunctionCall: "an argument is a value, and an action is none",
-    t.DynamicCall: "an argument is a value, and an action is none",
+    t.GroupSpec: "groups are formed by values, and an action is none: put it after `return`",
+    t.OrderSpec: "results are ordered by values, and an action is none: put it after `return`",
+    t.FunctionCall: _ARGUMENT,
+    t.DynamicCall: _ARGUMENT,
     t.AxisStep: "a predicate is a question, not a place to act",
     t.Filter: "a predicate is a question, not a place to act",
-    t.Enclosed: "element content is made of values: put the action beside the element, separated by a comma",
+    t.Enclosed: _CONTENT,
+    t.Computed: _CONTENT,
     t.DirectAttribute: "an attribute is made of values",
     t.InlineFunction: "a function that acts is declared in the module's prolog: `declare %updating function …`",
-    t.Try: "what is undone together is done together: an error undoes all actions of a message, so `try` cannot",
-    t.Catch: "what is undone together is done together: an error undoes all actions of a message, so `catch` cannot",
-    t.SimpleMap: "`!` maps values to values: write `for $x in … return do …`",
-    t.Path: "a step of a path gives nodes: write `for $x in … return do …`",
-    t.Quantified: "a condition is a question, not a place to act",
+    t.Try: _TRY,
+    t.Catch: _TRY,
+    t.SimpleMap: f"`!` maps values to values: {_ITEMS}",
+    t.Path: f"a step of a path gives nodes: {_ITEMS}",
+    t.Quantified: _QUESTION,
+    t.If: _QUESTION,
+    t.Switch: "a value is chosen by, and an action is none: put it after `return`",
+    t.TypeSwitch: "a value is chosen by, and an action is none: put it after `return`",
+    t.VarDecl: "a variable has a value, and an action is none",
+    lt.ValueClause: "a property has a value, and an action is none",
     lt.Enqueue: "what is enqueued is a message, not an action",
     lt.WithProperty: "a property has a value, and an action is none",
     lt.Reset: "a key is a value, and an action is none",
@@ -36,23 +51,25 @@ _ELSEWHERE = "actions stand in the branches of `if`, `switch` and `typeswitch`, 
 
 
 def check(examined: Examined, report: Report) -> None:
+    checkers = {id(module): _Checker(module, examined, report) for module in examined.linked.modules}
     for rule in examined.linked.rules:
-        _Checker(rule.module, report).rule(rule)
+        checkers[id(rule.module)].rule(rule)
     for value in examined.linked.values:
-        _Checker(value.module, report).value(value.value)
+        checkers[id(value.module)].inside(value.value, (value.clause,))
     for module in examined.linked.modules:
-        checker = _Checker(module, report)
+        checker = checkers[id(module)]
         for declaration in module.prolog:
             if isinstance(declaration, t.FunctionDecl) and declaration.body is not None:
                 checker.function(declaration, declaration.body)
             elif isinstance(declaration, t.VarDecl) and declaration.value is not None:
-                checker.value(declaration.value)
+                checker.inside(declaration.value, (declaration,))
 
 
 class _Checker:
-    def __init__(self, module: LinkedModule, report: Report) -> None:
-        self._module = module
+    def __init__(self, module: LinkedModule, examined: Examined, report: Report) -> None:
+        self._examined = examined
         self._report = report
+        self._acting = _acting_functions(module)
 
     def rule(self, rule: LinkedRule) -> None:
         if not isinstance(rule.body, t.If):
@@ -69,7 +86,6 @@ class _Checker:
                 f"the rule `{rule.name}` does nothing",
                 help="a rule performs actions, such as `do enqueue E into Q` or `do reset`",
             )
-            self.value(rule.body, may_lack_else=True)
             return
         self._updating(rule.body)
 
@@ -84,7 +100,7 @@ class _Checker:
                 )
                 self._updating(body)
             else:
-                self.value(body)
+                self.inside(body, ())
         elif not self._acts(body):
             self._report.say(
                 codes.NOT_UPDATING,
@@ -92,18 +108,12 @@ class _Checker:
                 f"the function `{declaration.name}` is declared `%updating`, but performs no action",
                 help="take `%updating` away, or add an action",
             )
-            self.value(body)
+            self.inside(body, ())
         else:
             self._updating(body)
 
     def _is_action(self, node: t.Node) -> bool:
-        if isinstance(node, lt.ACTIONS):
-            return True
-        key = function_key(node)
-        function = self._module.functions.get(key) if key is not None else None
-        return function is not None and (
-            is_updating(function.declaration) or any(isinstance(inner, lt.ACTIONS) for inner in function.nodes)
-        )
+        return isinstance(node, lt.ACTIONS) or (isinstance(node, t.FunctionCall) and function_key(node) in self._acting)
 
     def _acts(self, expr: t.Node) -> bool:
         return any(self._is_action(node) for node in t.walk(expr))
@@ -111,7 +121,7 @@ class _Checker:
     def _updating(self, expr: t.Expr) -> None:
         """An expression where actions are expected."""
         if isinstance(expr, t.If):
-            self._inside(expr, expr.condition)
+            self.inside(expr.condition, (expr,))
             self._updating(expr.then)
             if expr.otherwise is not None:
                 self._updating(expr.otherwise)
@@ -120,15 +130,12 @@ class _Checker:
                 self._updating(item)
         elif isinstance(expr, t.Flwor):
             for clause in expr.clauses:
-                self.value(clause)
+                self._value(clause, ())
             self._updating(expr.result)
         elif isinstance(expr, t.Switch | t.TypeSwitch):
             self._choice(expr)
-        elif self._is_action(expr):
-            for child in t.children(expr):
-                self._inside(expr, child)
-        elif self._acts(expr):
-            self.value(expr)
+        elif self._is_action(expr) or self._acts(expr):
+            self._value(expr, ())
         elif not (is_unknown(expr) or _is_error(expr)):
             self._report.say(
                 codes.VALUE_FOR_ACTION,
@@ -138,41 +145,64 @@ class _Checker:
             )
 
     def _choice(self, expr: t.Switch | t.TypeSwitch) -> None:
-        self._inside(expr, expr.operand)
+        self.inside(expr.operand, (expr,))
         if isinstance(expr, t.Switch):
             for case in expr.cases:
                 for value in case.values:
-                    self._inside(expr, value)
+                    self.inside(value, (expr,))
                 self._updating(case.result)
             self._updating(expr.default)
         else:
             for typed in (*expr.cases, expr.default):
                 self._updating(typed.result)
 
-    def value(self, expr: t.Node, *, may_lack_else: bool = False) -> None:
-        """An expression where only values may stand."""
-        if isinstance(expr, t.If) and expr.otherwise is None and not may_lack_else:
+    def inside(self, node: t.Node, around: tuple[t.Node, ...]) -> None:
+        """A node where only values may stand; `around` is what it stands in, the nearest first."""
+        if self._is_action(node):
+            reasons = (_WHY[type(outer)] for outer in around if type(outer) in _WHY)
+            self._report.say(
+                codes.MISPLACED_ACTION, node.span, "an action cannot stand here", help=next(reasons, _ELSEWHERE)
+            )
+            self._examined.refuse(node)
+        elif isinstance(node, t.If) and node.otherwise is None:
             self._report.say(
                 codes.ELSE_MISSING,
-                expr.span,
+                node.span,
                 "this `if` gives a value, and has no `else`",
                 help="add `else ()`; only an `if` that chooses between actions may leave `else` away",
             )
-        for child in t.children(expr):
-            self._inside(expr, child)
+        self._value(node, around)
 
-    def _inside(self, parent: t.Node, child: t.Node) -> None:
-        if self._is_action(child):
-            self._report.say(
-                codes.MISPLACED_ACTION,
-                child.span,
-                "an action cannot stand here",
-                help=_WHY.get(type(parent), _ELSEWHERE),
+    def _value(self, node: t.Node, around: tuple[t.Node, ...]) -> None:
+        # Content in an attribute is the attribute's.
+        outer = (
+            around
+            if isinstance(node, t.Enclosed) and isinstance(next(iter(around), None), t.DirectAttribute)
+            else (
+                node,
+                *around,
             )
-            for inner in t.children(child):
-                self._inside(child, inner)
-        else:
-            self.value(child)
+        )
+        for child in t.children(node):
+            self.inside(child, outer)
+
+
+def _acting_functions(module: LinkedModule) -> set[FunctionKey]:
+    """The functions that perform actions, whatever they are declared to be, or are declared to."""
+    acting = {
+        key
+        for key, function in module.functions.items()
+        if is_updating(function.declaration) or any(isinstance(node, lt.ACTIONS) for node in function.nodes)
+    }
+    while True:
+        more = {
+            key
+            for key, function in module.functions.items()
+            if any(isinstance(node, t.FunctionCall) and function_key(node) in acting for node in function.nodes)
+        } - acting
+        if not more:
+            return acting
+        acting |= more
 
 
 def _is_error(expr: t.Expr) -> bool:

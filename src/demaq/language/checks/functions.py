@@ -4,10 +4,22 @@ from demaq.diagnostics import Note, Report
 from demaq.language import codes, qs
 from demaq.language import tree as t
 from demaq.language.analysis.calls import function_key
+from demaq.language.analysis.focus import focus_uses
 from demaq.language.examined import Examined
 from demaq.language.linked import LinkedModule, LinkedRule, LinkedValue
-from demaq.language.rewrite.implicit import NEEDS, implicit_parameters
-from demaq.xquery.tree import FunctionCall, NamedFunctionRef, Node, Placeholder, String, VarDecl, walk
+from demaq.language.rewrite.implicit import NEEDS, Implicit, implicit_parameters
+from demaq.xquery.analysis.codes import NO_CONTEXT_ITEM
+from demaq.xquery.tree import (
+    Expr,
+    FunctionCall,
+    InlineFunction,
+    NamedFunctionRef,
+    Node,
+    Placeholder,
+    String,
+    VarDecl,
+    walk,
+)
 
 _FN = "http://www.w3.org/2005/xpath-functions"
 _OUTSIDE = "reads from outside the node"
@@ -42,43 +54,48 @@ _SLICE_ONLY = (qs.SLICE, qs.SLICEKEY)
 
 def check(examined: Examined, report: Report) -> None:
     for node, _ in examined.nodes():
-        _check_way_out(node, report)
-        _check_reference(node, report)
-        _check_literal(node, report)
+        if _refuse_way_out(node, report) or _refuse_reference(node, report) or _refuse_name(node, report):
+            examined.refuse(node)
+        if isinstance(node, InlineFunction) and node.body is not None:
+            _refuse_focus(node.body, examined, report)
     for rule in examined.linked.rules:
         if rule.queue is not None:
             _check_slices(rule, report)
     for value in examined.linked.values:
-        _check_value(value, report)
+        _check_value(value, examined, report)
     for module in examined.linked.modules:
-        _check_variables(module, report)
+        _check_variables(module, examined, report)
 
 
-def _check_way_out(node: Node, report: Report) -> None:
+def _refuse_way_out(node: Node, report: Report) -> bool:
     if not isinstance(node, FunctionCall | NamedFunctionRef) or node.name.uri != _FN:
-        return
-    if node.name.local in _WAYS_OUT:
-        why, instead = _WAYS_OUT[node.name.local]
-        report.say(codes.WAY_OUT, node.name.span, f"`{node.name.local}` {why}", help=instead)
+        return False
+    if node.name.local not in _WAYS_OUT:
+        return False
+    why, instead = _WAYS_OUT[node.name.local]
+    report.say(codes.WAY_OUT, node.name.span, f"`{node.name.local}` {why}", help=instead)
+    return True
 
 
-def _check_reference(node: Node, report: Report) -> None:
+def _refuse_reference(node: Node, report: Report) -> bool:
     key = function_key(node)
     if key is None or (not key[0].startswith(f"Q{{{qs.QS}}}") and key[0] != qs.COLLECTION):
-        return
+        return False
     partial = isinstance(node, FunctionCall) and any(isinstance(arg, Placeholder) for arg in node.args)
-    if isinstance(node, NamedFunctionRef) or partial:
+    as_value = isinstance(node, NamedFunctionRef) or partial
+    if as_value:
         report.say(
             codes.QS_REFERENCE,
             node.span,
             "a function of the node cannot be used as a value",
             help='call it, in a function of your own if need be: `function($x) { qs:property("P", $x) }`',
         )
+    return as_value
 
 
-def _check_literal(node: Node, report: Report) -> None:
+def _refuse_name(node: Node, report: Report) -> bool:
     if not isinstance(node, FunctionCall):
-        return
+        return False
     if qs.is_call(node, qs.COLLECTION, 0):
         report.say(
             codes.LITERAL_NEEDED,
@@ -86,6 +103,7 @@ def _check_literal(node: Node, report: Report) -> None:
             "`collection()` needs the name of a collection",
             help='`collection("C")`',
         )
+        return True
     named = qs.is_call(node, qs.COLLECTION, 1) or qs.is_call(node, qs.PROPERTY)
     if named and not isinstance(node.args[0], String | Placeholder):
         what = "collection" if qs.is_call(node, qs.COLLECTION) else "property"
@@ -95,6 +113,8 @@ def _check_literal(node: Node, report: Report) -> None:
             f"the name of a {what} must be written down",
             help="what a rule reads is known before it runs: put the name in quotes",
         )
+        return True
+    return False
 
 
 def _check_slices(rule: LinkedRule, report: Report) -> None:
@@ -120,34 +140,57 @@ def _check_slices(rule: LinkedRule, report: Report) -> None:
             )
 
 
-def _check_value(value: LinkedValue, report: Report) -> None:
+def _check_value(value: LinkedValue, examined: Examined, report: Report) -> None:
     """When a property is computed, there is the message and what the system says of it, and nothing else."""
-    for node in (*value.nodes, *(node for function in value.functions for node in function.nodes)):
+    in_functions = [node for function in value.functions for node in function.nodes]
+    for node in (*value.nodes, *in_functions):
         key = function_key(node)
         if key is None or key[0] not in NEEDS or not NEEDS[key[0]] - {"message", "now"}:
             continue
         name = qs.literal(node.args[0]) if isinstance(node, FunctionCall) and node.args else None
         if key[0] == qs.PROPERTY and name is not None and name.startswith("sys:") and key[1] == 1:
             continue
+        elsewhere = any(node is inner for inner in in_functions)
         report.say(
             codes.PROPERTY_CONTEXT,
             node.span,
             f"the value of the property `{value.property.name}` cannot depend on this",
+            notes=[Note("the value is computed here", value.value.span)] if elsewhere else [],
             help="it is computed when a message is made, from the message and its `sys:` properties alone",
         )
+        examined.refuse(node)
 
 
-def _check_variables(module: LinkedModule, report: Report) -> None:
+def _check_variables(module: LinkedModule, examined: Examined, report: Report) -> None:
+    """Variables and functions of a module stand outside the processing of any message."""
     implicit = implicit_parameters(module)
     for declaration in module.prolog:
         if not isinstance(declaration, VarDecl) or declaration.value is None:
             continue
-        for node in walk(declaration.value):
-            key = function_key(node)
-            if key is not None and (key[0] in NEEDS or implicit.get(key)):
-                report.say(
-                    codes.GLOBAL_CONTEXT,
-                    node.span,
-                    f"the variable `${declaration.name}` of the module cannot depend on the message being processed",
-                    help="make it a function, or bind it with `let` in the rule",
-                )
+        calls = (node for node in walk(declaration.value) if _needs_message(node, implicit))
+        for node in (*focus_uses(declaration.value), *calls):
+            report.say(
+                codes.GLOBAL_CONTEXT,
+                node.span,
+                f"the variable `${declaration.name}` of the module cannot depend on the message being processed",
+                help="make it a function, or bind it with `let` in the rule",
+            )
+            examined.refuse(node)
+    for function in module.functions.values():
+        _refuse_focus(function.body, examined, report)
+
+
+def _needs_message(node: Node, implicit: Implicit) -> bool:
+    key = function_key(node)
+    return key is not None and (key[0] in NEEDS or bool(implicit.get(key)))
+
+
+def _refuse_focus(body: Expr, examined: Examined, report: Report) -> None:
+    for node in focus_uses(body):
+        report.say(
+            NO_CONTEXT_ITEM,
+            node.span,
+            "a function has no context item",
+            help="give it what it works on as a parameter, or start from `qs:message()`",
+        )
+        examined.refuse(node)

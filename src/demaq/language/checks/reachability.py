@@ -1,10 +1,9 @@
 """Queues that no message reaches, and queues that no message leaves."""
 
-from demaq.diagnostics import Report, meant
+from demaq.diagnostics import Report
 from demaq.language import codes
 from demaq.language.analysis.writes import Write
 from demaq.language.examined import Examined
-from demaq.language.symbols import symbol
 from demaq.model import SYSTEM_ERRORS, QueueKind
 
 
@@ -17,7 +16,7 @@ def _error_queues(examined: Examined) -> set[str]:
     named = {queue.errorqueue for queue in examined.symbols.queues}
     named |= {module.errorqueue for module in examined.linked.modules}
     named |= {rule.errorqueue for rule in examined.linked.rules}
-    return meant((name for name in named if name is not None), examined.symbols.queues.names)
+    return {name for name in named if name is not None}
 
 
 def _check_unreachable(examined: Examined, report: Report) -> None:
@@ -27,10 +26,6 @@ def _check_unreachable(examined: Examined, report: Report) -> None:
     if any(write.echo_target is None and _is_echo(examined, write.queue) for write in writes):
         return  # a target that is computed may be any queue
     fed = {target for write in writes for target in _targets(write)}
-    if any(target not in symbols.queues for target in fed) or any(
-        rule.target is None for rule in examined.linked.rules
-    ):
-        return  # any queue may be meant
     gateways = {queue.name for queue in symbols.queues if queue.kind is QueueKind.INCOMING_GATEWAY}
     local = {queue.name for queue in symbols.queues if queue.kind is QueueKind.BASIC}
     reached = _closure(examined, (gateways or local) | _error_queues(examined) | {SYSTEM_ERRORS.name})
@@ -74,14 +69,10 @@ def _closure(examined: Examined, reached: set[str]) -> set[str]:
 def _check_unused(examined: Examined, report: Report) -> None:
     """A basic queue without rules whose messages nobody reads only fills and empties."""
     symbols = examined.symbols
-    unknown = [rule for rule in examined.linked.rules if rule.target is None]
-    targets = (symbol(rule.statement.target, rule.module.context) for rule in unknown)
     with_rules = {queue for rule in examined.linked.rules for queue in rule.input_queues}
-    with_rules |= meant(targets, symbols.queues.names)
-    accesses = [access.queue for facts in examined.facts for access in facts.reads.queues]
-    if None in accesses:
+    read = {access.queue for facts in examined.facts for access in facts.reads.queues}
+    if None in read:
         return  # a name that is computed may be any
-    read = meant((name for name in accesses if name is not None), symbols.queues.names)
     errors = _error_queues(examined)
     for name, statement in symbols.queue_statements.items():
         queue = symbols.queues.get(name)

@@ -1,13 +1,12 @@
 """Slices that nothing resets keep their messages for ever."""
 
-from demaq.diagnostics import Report, meant
+from demaq.diagnostics import Report
 from demaq.language import codes
 from demaq.language.examined import Examined
 
 
 def check(examined: Examined, report: Report) -> None:
-    written = (reset.slicing for facts in examined.facts for reset in facts.writes.resets)
-    reset = meant(written, examined.symbols.slicings.names)
+    reset = {written.slicing for facts in examined.facts for written in facts.writes.resets}
     for name, statement in examined.symbols.slicing_statements.items():
         if name not in reset:
             report.say(

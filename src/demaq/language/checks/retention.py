@@ -9,30 +9,12 @@ from demaq.xquery.tree import FunctionCall
 
 
 def check(examined: Examined, report: Report) -> None:
-    _check_use(examined, report)
     for facts in examined.facts:
         rule = facts.rule
         for node in rule.all_nodes():
             if isinstance(node, FunctionCall) and qs.is_call(node, qs.QUEUE):
                 for queue in _queues_read(node, rule):
                     _check_read(queue, node, examined, report)
-
-
-def _check_use(examined: Examined, report: Report) -> None:
-    """A slicing is of use through its rules, or by keeping messages for rules that read a queue."""
-    with_rules = {facts.rule.slicing.name for facts in examined.facts if facts.rule.slicing is not None}
-    read = {access.queue for facts in examined.facts for access in facts.reads.queues}
-    if None in read or any(facts.rule.target is None for facts in examined.facts):
-        return  # any slicing may be of use
-    for name, statement in examined.symbols.slicing_statements.items():
-        slicing = examined.symbols.slicings.get(name)
-        if slicing is not None and name not in with_rules and not read & set(slicing.queues):
-            report.say(
-                codes.NO_RULES,
-                statement.name.span,
-                f"the slicing `{name}` has no rules, and no rule reads its queues",
-                help="add a rule for it, read one of its queues with `qs:queue(…)`, or take it away",
-            )
 
 
 def _queues_read(call: FunctionCall, rule: LinkedRule) -> tuple[str, ...]:

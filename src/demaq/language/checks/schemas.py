@@ -67,7 +67,8 @@ def _check_constant_messages(facts: RuleFacts, examined: Examined, report: Repor
 
 def _check_condition(facts: RuleFacts, examined: Examined, report: Report) -> None:
     rule = facts.rule
-    if facts.skip == NEVER:
+    acts = facts.writes.messages or facts.writes.resets or facts.writes.events
+    if facts.skip == NEVER and acts:
         report.say(
             codes.NEVER_TRUE,
             rule.span,

@@ -1,6 +1,6 @@
 """Properties that nothing reads."""
 
-from demaq.diagnostics import Report, meant
+from demaq.diagnostics import Report
 from demaq.language import codes, qs
 from demaq.language.examined import Examined
 from demaq.language.symbols import symbol, symbol_of_text
@@ -19,7 +19,6 @@ def check(examined: Examined, report: Report) -> None:
             read.add(symbol_of_text(name.value, module.context))
         elif isinstance(node, Enqueue):
             written.update(symbol(clause.name, module.context) for clause in node.properties)
-    read = meant(read, examined.symbols.properties.names)
     for key, statement in examined.symbols.property_statements.items():
         if key in read:
             continue

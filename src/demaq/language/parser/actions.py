@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from demaq.language.tree import ACTIONS, Enqueue, EventParameter, Raise, Reset, WithProperty
-from demaq.xquery.parser import XQUERY, Kind, Parser
-from demaq.xquery.tree import Expr, Sequence
+from demaq.xquery.parser import XQUERY, Kind, Parser, Token
+from demaq.xquery.tree import Expr, Name, Range, Sequence
 
 _VERBS = ("enqueue", "reset", "raise")
 
@@ -26,6 +26,8 @@ def _begins_action(p: Parser, distance: int) -> bool:
 def branch(p: Parser) -> Expr:
     """What follows `then`, `else` and `return`: a list of actions belongs to it as a whole."""
     start = p.peek().start
+    if p.at("else") and _begins_expression(p.peek(1)):
+        p.fail_expected("an action, or `()`", help="for nothing write `()`")
     first = p.expr_single()
     if not isinstance(first, ACTIONS):
         return first
@@ -36,10 +38,15 @@ def branch(p: Parser) -> Expr:
     return first if len(actions) == 1 else Sequence(p.span(start), tuple(actions))
 
 
+def _begins_expression(token: Token) -> bool:
+    return token.kind in (Kind.NAME, Kind.STRING, Kind.NUMBER) or token.text in ("(", "$", "<")
+
+
 def _enqueue(p: Parser, start: int) -> Expr:
     body = p.expr_single()
-    p.expect("into", help="an enqueue says where to: `do enqueue E into Q`")
-    queue = p.name("the name of a queue")
+    slip = "; `to` makes a range of numbers" if isinstance(body, Range) else ""
+    p.expect("into", help=f"an enqueue says where to: `do enqueue E into Q`{slip}")
+    queue = _queue_name(p)
     properties = []
     while p.at("with"):
         clause = p.take().start
@@ -48,6 +55,14 @@ def _enqueue(p: Parser, start: int) -> Expr:
         value = p.expr_single()
         properties.append(WithProperty(p.span(clause), name, value))
     return Enqueue(p.span(start), body, queue, tuple(properties))
+
+
+def _queue_name(p: Parser) -> Name:
+    if p.peek().kind is Kind.STRING:
+        p.fail_expected("the name of a queue", help="queues are named without quotes")
+    if p.at("$"):
+        p.fail_expected("the name of a queue", help="the queue is known before the rule runs: write its name")
+    return p.name("the name of a queue")
 
 
 def _reset(p: Parser, start: int) -> Expr:
@@ -74,6 +89,8 @@ def _raise(p: Parser, start: int) -> Expr:
         parameters.append(EventParameter(p.span(place), name, value))
         if not p.accept(","):
             break
+        if p.at(")"):
+            p.fail_expected("another parameter after the comma")
     p.close(")", paren)
     return Raise(p.span(start), event, tuple(parameters))
 

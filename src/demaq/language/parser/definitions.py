@@ -56,6 +56,10 @@ def collection(p: Parser, start: int) -> Statement:
 def rule(p: Parser, start: int) -> Statement:
     name = p.name("the name of the rule")
     p.expect("for", help="a rule is for a queue or a slicing: `create rule R for Q if (…) then …`")
+    if p.at("if") and p.peek(1).text == "(":
+        p.fail_expected(
+            "the name of a queue or slicing", help="a rule is for a queue or a slicing: `create rule R for Q`"
+        )
     target = p.name("the name of a queue or slicing")
     errorqueue = p.name("the name of a queue") if p.accept("errorqueue") else None
     body = expression(p)

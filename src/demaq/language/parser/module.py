@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NoReturn
 
 from demaq.diagnostics import Code, Report, Severity, Source, Span, nearest
 from demaq.language import codes
@@ -11,7 +12,7 @@ from demaq.language.parser.actions import QML
 from demaq.language.parser.errors import ExpressionSyntaxError
 from demaq.language.tree import ModuleSyntax, Statement
 from demaq.xquery import XQuerySyntaxError
-from demaq.xquery.parser import Kind, Parser, begins_declaration, declaration
+from demaq.xquery.parser import DECLARATIONS, Kind, Parser, Token, begins_declaration, declaration
 from demaq.xquery.recursion import deep_recursion
 from demaq.xquery.tree import Declaration, Name
 
@@ -24,14 +25,19 @@ STATEMENTS: dict[str, Callable[[Parser, int], Statement]] = {
     "rule": definitions.rule,
 }
 
-_NEXT_STATEMENT = re.compile(rf"(?:^|;)[ \t]*(create\s+(?:{'|'.join(STATEMENTS)})|declare)\b", re.MULTILINE)
-_CREATE_BEFORE = re.compile(r"\bcreate\s*\Z")  # the word, taken for a step of the path before it
-_HEADING = re.compile(rf"create\s+({'|'.join(STATEMENTS)})\s+([\w.:-]+)")
+_CREATE = rf"create\s+(?:{'|'.join(STATEMENTS)})(?![-\w.:])"
+_DECLARE = rf"declare\s+(?:%|(?:{'|'.join(DECLARATIONS)})(?![-\w.:]))"
+# Two names in a row are never XQuery: these end whatever stands before them, also when that is not complete.
+GRAMMAR = replace(QML, stop=re.compile(f"{_CREATE}|{_DECLARE}"))
+
+_NEXT_STATEMENT = re.compile(r"(?:^|;)[ \t]*(create\s+\w+|declare)\b", re.MULTILINE)
+_STATEMENT_HEADING = re.compile(r"(\w+)\s+(\w+)\s+([\w.:-]+)")
+_DECLARATION_HEADING = re.compile(r"declare\s+(?:%\S+\s+)*(function|variable|namespace)\s+\$?([\w.:-]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A statement that could not be read, as far as it could: its name counts as defined."""
+    """A statement or declaration that could not be read, as far as it could: its name counts as defined."""
 
     kind: str
     name: str
@@ -41,6 +47,7 @@ class Broken:
 class ParsedModule:
     syntax: ModuleSyntax
     broken: tuple[Broken, ...]
+    complete: bool  # whether all of it could be read
 
 
 def parse_module(source: Source, default_name: str, report: Report) -> ParsedModule:
@@ -51,7 +58,7 @@ def parse_module(source: Source, default_name: str, report: Report) -> ParsedMod
 
 class _ModuleParser:
     def __init__(self, source: Source, default_name: str, report: Report) -> None:
-        self._p = Parser(source, QML)
+        self._p = Parser(source, GRAMMAR)
         self._source = source
         self._report = report
         self._name = default_name
@@ -60,15 +67,21 @@ class _ModuleParser:
         self._prolog: list[Declaration] = []
         self._statements: list[Statement] = []
         self._broken: list[Broken] = []
+        self._complete = True
 
     def parse(self) -> ParsedModule:
         self._attempt(self._heading)
         while not self._finished():
             self._attempt(self._next)
         syntax = ModuleSyntax(
-            self._p.span(0), self._place, self._name, self._errorqueue, tuple(self._prolog), tuple(self._statements)
+            self._p.span(0),
+            self._place,
+            self._name,
+            self._errorqueue,
+            tuple(self._prolog),
+            tuple(self._statements),
         )
-        return ParsedModule(syntax, tuple(self._broken))
+        return ParsedModule(syntax, tuple(self._broken), self._complete)
 
     def _finished(self) -> bool:
         try:
@@ -76,29 +89,33 @@ class _ModuleParser:
         except XQuerySyntaxError:
             return False  # what cannot be cut into a token is reported by the next attempt
 
+    # One statement after the other
+
     def _attempt(self, step: Callable[[], None]) -> None:
         begun = self._p.last_end
         try:
             step()
         except ExpressionSyntaxError as error:
-            self._complain(error.error, Code(error.error.code, Severity.ERROR, "The text is not XQuery."))
-            self._recover(begun)
+            self._complain(error.error, Code(error.error.code, Severity.ERROR, "The text is not XQuery."), begun)
         except XQuerySyntaxError as error:
-            self._complain(error, codes.SYNTAX)
-            self._recover(begun)
+            self._complain(error, codes.SYNTAX, begun)
 
-    def _complain(self, error: XQuerySyntaxError, code: Code) -> None:
+    def _complain(self, error: XQuerySyntaxError, code: Code, begun: int) -> None:
         self._report.say(code, error.span, error.message, help=error.help)
+        self._complete = False
+        self._recover(begun)
 
     def _recover(self, begun: int) -> None:
-        """Go on with the statement after the one that could not be read."""
+        """Go on with the statement after the one that could not be read; remember what that would have defined."""
         begin = self._skip_space(begun)
-        swallowed = _CREATE_BEFORE.search(self._source.text, 0, begun)
-        if swallowed is not None:
-            begin = swallowed.start()
-        heading = _HEADING.match(self._source.text, begin)
-        if heading is not None:
-            self._broken.append(Broken(heading.group(1), heading.group(2)))
+        statement = _STATEMENT_HEADING.match(self._source.text, begin)
+        declared = _DECLARATION_HEADING.match(self._source.text, begin)
+        if declared is not None:
+            self._broken.append(Broken(declared.group(1), declared.group(2)))
+        elif statement is not None and nearest(statement.group(1), ["create"]):
+            kind = nearest(statement.group(2), STATEMENTS)
+            if kind is not None:
+                self._broken.append(Broken(kind, statement.group(3)))
         following = _NEXT_STATEMENT.search(self._source.text, begin + 1)
         self._p.seek(following.start(1) if following else len(self._source.text))
 
@@ -125,37 +142,83 @@ class _ModuleParser:
         if begins_declaration(p):
             self._prolog.append(declaration(p))
             p.expect(";", help="a declaration ends with `;`")
-            return
-        if not p.at("create"):
-            p.fail_expected("`create` or `declare`", help=self._after_expression())
+        elif p.at("create"):
+            self._statement()
+        else:
+            self._no_statement()
+
+    def _statement(self) -> None:
+        p = self._p
         start = p.take().start
         word = p.peek()
         parse = STATEMENTS.get(word.text) if word.kind is Kind.NAME else None
         if parse is None:
-            p.fail_expected(_one_of(STATEMENTS), help=self._which_statement(word.text))
+            meant = nearest(word.text, STATEMENTS)
+            p.fail_expected(_one_of(STATEMENTS), help=f"did you mean `create {meant}`?" if meant else None)
         p.take()
         self._statements.append(parse(p, start))
 
-    def _which_statement(self, word: str) -> str | None:
-        meant = nearest(word, STATEMENTS)
-        return f"did you mean `create {meant}`?" if meant else None
+    # What follows a statement and is none
 
-    def _after_expression(self) -> str | None:
+    def _no_statement(self) -> NoReturn:
+        token = self._p.peek()
+        if token.kind is Kind.NAME and nearest(token.text, ["create"]) and self._p.peek(1).text in STATEMENTS:
+            self._p.fail_expected("`create` or `declare`", help="did you mean `create`?")
+        if token.text == "declare":
+            self._p.take()
+            meant = nearest(self._p.peek().text, DECLARATIONS)
+            help_ = f"did you mean `declare {meant}`?" if meant else None
+            self._p.fail_expected("what to declare, such as `function` or `variable`", help=help_)
+        help_ = self._after_statement(token)
+        self._break_last_statement()
+        self._p.fail_expected("`create` or `declare`", help=help_)
+
+    def _break_last_statement(self) -> None:
+        """What cannot stand after a statement belongs to it: it was not read whole."""
+        if self._statements and self._source.text[: self._p.last_end].rstrip()[-1:] != ";":
+            last = self._statements.pop()
+            kind = next(word for word in STATEMENTS if last.span.text.split()[1].startswith(word))
+            self._broken.append(Broken(kind, str(last.name)))
+
+    def _after_statement(self, token: Token) -> str | None:
         """Why what follows a statement is no new one."""
         before = self._source.text[: self._p.last_end].rstrip()
-        if before.endswith("create"):
-            return "the path before it took the word `create` for an element: put it into parentheses, as in `(/)`"
+        last = self._statements[-1].span.text.split()[1] if self._statements else ""
+        if token.text == "module":
+            return "the heading of a module stands at its very beginning"
         if before.endswith("reset"):
             return "`do reset S key E` resets one slice of S, `do reset` the current one"
-        if self._p.at(*queues.OPTION_NAMES):
+        if last == "queue":
+            return _queue_help(token)
+        if token.text in queues.OPTION_NAMES:
             return "options come after the name of the queue; `errorqueue` of a rule before its `if`"
-        if self._statements and self._p.at(","):
-            return "the statement ended before this comma: put several actions into parentheses"
-        if self._statements and self._p.at("else"):
-            return "this `else` has no `if`: the statement ended before it"
-        if self._p.at("}", ")", "]"):
-            return f"this `{self._p.peek().text}` closes nothing: take it away"
+        if last == "property" and token.kind is not Kind.SYMBOL:
+            return "a value comes after the word `value`, further queues after a comma"
+        if token.text == "," and last == "rule":
+            return "the rule ended before this comma: put several actions into parentheses"
+        if token.text in ("else", "elseif", "elsif", "elif"):
+            if token.text == "else":
+                return "this `else` has no `if`: the statement ended before it"
+            return "write `else if (…) then …`, in two words"
+        if last == "rule" and token.text in ("do", "enqueue", "reset", "raise"):
+            return "actions stand between commas, in parentheses if there are several: `(do …, do …)`"
+        if token.text in ("}", ")", "]"):
+            return f"this `{token.text}` closes nothing: take it away"
         return None
+
+
+def _queue_help(token: Token) -> str:
+    meant = nearest(token.text, queues.OPTION_NAMES) if token.kind is Kind.NAME else None
+    if token.text == ",":
+        return "options of a queue stand one after the other, without commas"
+    if token.text == "port":
+        return "`port` belongs to `interface FILE port NAME`"
+    if token.text == "policy":
+        return "`policy` belongs to `using EXTENSION policy FILE`"
+    if meant is not None and token.text != meant:
+        return f"did you mean `{meant}`?"
+    options = ", ".join(f"`{name}`" for name in queues.OPTION_NAMES)
+    return f"the options of a queue are {options}; a file name with slashes or blanks stands in quotes"
 
 
 def _one_of(words: dict[str, Callable[[Parser, int], Statement]]) -> str:

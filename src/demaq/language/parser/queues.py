@@ -34,10 +34,10 @@ def _word(p: Parser, keyword: Token) -> Option:
 def _priority(p: Parser, keyword: Token) -> Option:
     sign = p.accept("-", "+")
     token = p.peek()
-    if token.kind is not Kind.NUMBER or not token.text.isdigit() or len(token.text) > 18:
+    if token.kind is not Kind.NUMBER or not token.text.isascii() or not token.text.isdigit():
         p.fail_expected("a whole number")
     p.take()
-    value = int(token.text)
+    value = int(token.text[:20])  # what is longer is out of range all the same
     negative = sign is not None and sign.text == "-"
     return NumberOption(p.span(keyword.start), keyword.text, -value if negative else value)
 

@@ -6,6 +6,7 @@ from demaq.language import qs
 from demaq.language.analysis.calls import function_key
 from demaq.language.linked import FunctionKey, LinkedModule
 from demaq.language.rewrite.runtime import IMPLICIT
+from demaq.language.tree import Reset
 from demaq.xquery.tree import Node
 
 _FN = "http://www.w3.org/2005/xpath-functions"
@@ -25,17 +26,20 @@ Implicit = Mapping[FunctionKey, tuple[str, ...]]
 
 
 def direct_needs(node: Node) -> frozenset[str]:
+    if isinstance(node, Reset) and node.slicing is None:
+        return frozenset({"slicekey", "view"})
     key = function_key(node)
     return NEEDS.get(key[0], frozenset()) if key is not None else frozenset()
 
 
-def implicit_parameters(module: LinkedModule) -> Implicit:
-    """A function needs what its body needs, and what the functions need that it calls."""
+def implicit_parameters(module: LinkedModule, refused: frozenset[int] = frozenset()) -> Implicit:
+    """A function needs what its body needs, and what the functions need that it calls. Refused nodes need nothing."""
     needs: dict[FunctionKey, set[str]] = {}
     calls: dict[FunctionKey, set[FunctionKey]] = {}
     for key, function in module.functions.items():
-        keys = [function_key(node) for node in function.nodes]
-        needs[key] = set().union(*(direct_needs(node) for node in function.nodes))
+        nodes = [node for node in function.nodes if id(node) not in refused]
+        keys = [function_key(node) for node in nodes]
+        needs[key] = set().union(*(direct_needs(node) for node in nodes))
         calls[key] = {other for other in keys if other is not None and other in module.functions}
     changed = True
     while changed:

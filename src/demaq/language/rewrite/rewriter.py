@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from demaq.diagnostics import Span
 from demaq.language import qs
@@ -35,12 +36,14 @@ class Rewriter(t.Transformer):
         slicing: Slicing | None = None,
         queue: str | None = None,
         bare: bool = True,
+        refused: frozenset[int] = frozenset(),
     ) -> None:
         self._module = module
         self._symbols = symbols
         self._implicit = implicit
         self._slicing = slicing
         self._queue = queue
+        self._refused = refused
         self._bare = bare  # whether the prefixes `demaq`, `xs` and `fn` mean what they should everywhere
         self._functions: dict[str, Callable[[t.FunctionCall], t.Expr]] = {
             qs.MESSAGE: lambda call: self.variable("message", call.span),
@@ -51,6 +54,9 @@ class Rewriter(t.Transformer):
             qs.COLLECTION: self._collection_call,
             **{f"Q{{{_FN}}}{name}": self._time_call for name in _FROM_NOW},
         }
+
+    def visit(self, node: t.Node) -> Any:
+        return unknown(node.span) if id(node) in self._refused else super().visit(node)
 
     # Pieces of generated text
 
@@ -81,8 +87,7 @@ class Rewriter(t.Transformer):
     def visit_FunctionCall(self, node: t.FunctionCall) -> t.Expr:
         rewrite = self._functions.get(node.name.expanded)
         if rewrite is not None:
-            partial = any(isinstance(arg, t.Placeholder) for arg in node.args)
-            return unknown(node.span) if partial else rewrite(node)
+            return rewrite(node)
         hidden = self._hidden(node)
         args = tuple(self.visit(arg) for arg in node.args)
         return replace(node, args=(*hidden, *args))
@@ -93,8 +98,6 @@ class Rewriter(t.Transformer):
             placeholders = tuple(t.Placeholder(node.span) for _ in range(node.arity))
             return t.FunctionCall(node.span, node.name, (*hidden, *placeholders))
         if node.name.expanded in self._functions:
-            if node.arity:
-                return unknown(node.span)
             body = self._functions[node.name.expanded](t.FunctionCall(node.span, node.name, ()))
             return t.InlineFunction(node.span, (), (), None, body)
         return node
@@ -169,8 +172,11 @@ class Rewriter(t.Transformer):
             key = self.visit(node.key)
             key = key if slicing is None or slicing.key_type == "xs:anyAtomicType" else self.cast(key, slicing.key_type)
             return self.call("reset", node.span, t.String(node.slicing.span, name), key)
-        name = self._slicing.name if self._slicing is not None else ""
-        return self.call("reset", node.span, t.String(node.span, name), self.variable("slicekey", node.span))
+        if self._slicing is not None:
+            current: t.Expr = t.String(node.span, self._slicing.name)
+        else:  # in a function, which rules on several slicings may call
+            current = self.call("slicing", node.span, self.variable("view", node.span))
+        return self.call("reset", node.span, current, self.variable("slicekey", node.span))
 
     def visit_Raise(self, node: lt.Raise) -> t.Expr:
         entries = tuple(

@@ -46,6 +46,9 @@ declare function demaq:property($view as map(*), $name as xs:string) as xs:anyAt
 declare function demaq:property-of($view as map(*), $name as xs:string, $node as node()) as xs:anyAtomicType? {{
   $view("property-of")($name, root($node))
 }};
+declare function demaq:slicing($view as map(*)) as xs:string {{
+  $view("slicing")
+}};
 declare function demaq:opaque($n as xs:integer) as item()* {{
   if ($n gt 0) then demaq:opaque($n - 1) else ()
 }};

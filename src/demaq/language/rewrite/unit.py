@@ -1,16 +1,17 @@
 """A module's rules and property values as one query that Saxon can compile."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from demaq.diagnostics import Span
-from demaq.language.analysis.calls import function_key
 from demaq.language.linked import LinkedModule, LinkedRule, LinkedValue
-from demaq.language.rewrite.implicit import Implicit, direct_needs, implicit_parameters
+from demaq.language.rewrite.implicit import Implicit, implicit_parameters
+from demaq.language.rewrite.refusals import refusal
 from demaq.language.rewrite.rewriter import Rewriter
 from demaq.language.rewrite.runtime import IMPLICIT, runtime_declarations
 from demaq.language.symbols import Symbols
 from demaq.xquery import tree as t
+from demaq.xquery.analysis.context import is_reserved
 from demaq.xquery.analysis.resolve import unknown
 from demaq.xquery.printer import Printed, print_tree
 
@@ -19,50 +20,52 @@ _ABOUT_NAMES = (t.NamespaceDecl, t.DefaultNamespaceDecl, t.Setter)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModuleCode:
-    """What the functions of one module share: its prolog, rewritten."""
+    """What the functions of one module share: its prolog, rewritten. Refused expressions are left out everywhere."""
 
     module: LinkedModule
     symbols: Symbols
     implicit: Implicit
     prolog: tuple[t.Declaration, ...]
+    refused: frozenset[int]
 
 
-def module_code(module: LinkedModule, symbols: Symbols) -> ModuleCode:
-    implicit = implicit_parameters(module)
+def module_code(module: LinkedModule, symbols: Symbols, refused: frozenset[int]) -> ModuleCode:
+    implicit = implicit_parameters(module, refused)
     bare = not any(_shadows(declaration) for declaration in module.prolog)
-    rewriter = Rewriter(module, symbols, implicit, bare=bare)
-    own = [
-        rewriter.visit(_repaired(declaration, implicit)) for declaration in module.prolog if _is_allowed(declaration)
-    ]
-    runtime = runtime_declarations()
+    rewriter = Rewriter(module, symbols, implicit, bare=bare, refused=refused)
+    own = [rewriter.visit(_repaired(declaration)) for declaration in _allowed(module.prolog)]
     names = [declaration for declaration in own if isinstance(declaration, _ABOUT_NAMES)]
     rest = [declaration for declaration in own if not isinstance(declaration, _ABOUT_NAMES)]
+    runtime = runtime_declarations()
     runtime_names = [declaration for declaration in runtime if isinstance(declaration, _ABOUT_NAMES)]
     runtime_rest = [declaration for declaration in runtime if not isinstance(declaration, _ABOUT_NAMES)]
-    declared = {declaration.prefix for declaration in names if isinstance(declaration, t.NamespaceDecl)}
-    prolog = [
-        *(name for name in runtime_names if not (isinstance(name, t.NamespaceDecl) and name.prefix in declared)),
-        *names,
-        *runtime_rest,
-        *rest,
-    ]
-    return ModuleCode(module, symbols, implicit, tuple(prolog))
+    return ModuleCode(module, symbols, implicit, (*runtime_names, *names, *runtime_rest, *rest), refused)
 
 
-def _is_allowed(declaration: t.Declaration) -> bool:
-    """What cannot stand in a module is reported elsewhere, and left out here."""
-    return not isinstance(declaration, t.ImportDecl | t.ContextItemDecl | t.OptionDecl)
+def _allowed(prolog: Iterable[t.Declaration]) -> Iterator[t.Declaration]:
+    """What cannot stand in a module, or is there twice, is reported elsewhere, and left out here."""
+    seen: set[object] = set()
+    for declaration in prolog:
+        key: object = declaration.span
+        if isinstance(declaration, t.FunctionDecl):
+            key = (declaration.name.expanded, len(declaration.params))
+            if not declaration.name.uri or is_reserved(declaration.name.uri):
+                continue
+        elif isinstance(declaration, t.VarDecl):
+            key = declaration.name.expanded
+        elif isinstance(declaration, t.NamespaceDecl):
+            key = f"prefix {declaration.prefix}"
+        if key not in seen and refusal(declaration) is None:
+            yield declaration
+        seen.add(key)
 
 
-def _repaired(declaration: t.Declaration, implicit: Implicit) -> t.Declaration:
-    """What nothing can supply, or depends on a message, is reported elsewhere; here it may be anything."""
+def _repaired(declaration: t.Declaration) -> t.Declaration:
+    """What nothing can supply may be anything."""
     if isinstance(declaration, t.FunctionDecl) and declaration.external:
         return replace(declaration, external=False, body=unknown(declaration.span))
-    if isinstance(declaration, t.VarDecl):
-        nodes = () if declaration.value is None else t.walk(declaration.value)
-        depends = any(direct_needs(node) or implicit.get(function_key(node) or ("", 0)) for node in nodes)
-        if declaration.external or depends:
-            return replace(declaration, external=False, value=unknown(declaration.span))
+    if isinstance(declaration, t.VarDecl) and declaration.external:
+        return replace(declaration, external=False, value=unknown(declaration.span))
     return declaration
 
 
@@ -76,6 +79,7 @@ def rule_function(rule: LinkedRule, code: ModuleCode) -> t.InlineFunction:
         slicing=slicing,
         queue=None if rule.queue is None else rule.queue.name,
         bare=not _shadows(rule.body),
+        refused=code.refused,
     )
     span = rule.span
     types = dict(IMPLICIT)
@@ -88,7 +92,8 @@ def rule_function(rule: LinkedRule, code: ModuleCode) -> t.InlineFunction:
 
 def value_function(value: LinkedValue, code: ModuleCode) -> t.InlineFunction:
     """The value of a property as a function of the message, the view and the time."""
-    rewriter = Rewriter(value.module, code.symbols, code.implicit, bare=not _shadows(value.value))
+    bare = not _shadows(value.value)
+    rewriter = Rewriter(value.module, code.symbols, code.implicit, bare=bare, refused=code.refused)
     span = value.clause.span
     type_ = value.property.type
     params = tuple(rewriter.parameter(name, span) for name in ("message", "view", "now"))

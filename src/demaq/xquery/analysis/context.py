@@ -21,6 +21,11 @@ XS = NAMESPACES["xs"]
 _RESERVED = frozenset(NAMESPACES[prefix] for prefix in ("xml", "xs", "xsi", "fn", "math", "map", "array"))
 
 
+def is_reserved(uri: str) -> bool:
+    """Is this a namespace in which only the standard declares functions?"""
+    return uri in _RESERVED
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaticContext:
     """Prefixes, default namespaces, global variables and functions (name to the arities there are)."""
@@ -30,6 +35,7 @@ class StaticContext:
     function_namespace: str = FN
     variables: frozenset[str] = frozenset()
     functions: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    broken: frozenset[str] = frozenset()  # functions and variables whose declaration is wrong: nothing is said of them
 
     def expand(self, prefix: str | None, default: str) -> str | None:
         """The namespace of a prefix, or None if the prefix is not declared."""
@@ -54,19 +60,31 @@ class StaticContext:
         return describe_arities(name) if name in FUNCTIONS else None
 
 
-def static_context(declarations: Iterable[Declaration], base: StaticContext, report: Report) -> StaticContext:
-    """The context that a prolog makes. Declares first, so that functions and variables may use each other."""
+def static_context(
+    declarations: Iterable[Declaration], base: StaticContext, report: Report, unread: Iterable[str] = ()
+) -> StaticContext:
+    """The context that a prolog makes. Declares first, so that functions and variables may use each other.
+
+    `unread` are the names of functions and variables whose declarations could not be read.
+    """
     declared = tuple(declarations)
     context = _declare_namespaces(declared, base, report)
     functions = {name: set(arities) for name, arities in context.functions.items()}
     variables = set(context.variables)
+    broken = {_expanded(name, context) for name in unread}
     for declaration in declared:
         if isinstance(declaration, FunctionDecl):
-            _declare_function(declaration, context, functions, report)
+            _declare_function(declaration, context, functions, broken, report)
         elif isinstance(declaration, VarDecl):
             _declare_variable(declaration, context, variables, report)
     frozen = {name: frozenset(arities) for name, arities in functions.items()}
-    return replace(context, functions=frozen, variables=frozenset(variables))
+    return replace(context, functions=frozen, variables=frozenset(variables), broken=frozenset(broken))
+
+
+def _expanded(written: str, context: StaticContext) -> str:
+    prefix, _, local = written.rpartition(":")
+    uri = context.namespaces.get(prefix, "") if prefix else ""
+    return f"Q{{{uri}}}{local}" if uri else local
 
 
 def _declare_namespaces(declarations: Iterable[Declaration], base: StaticContext, report: Report) -> StaticContext:
@@ -94,15 +112,21 @@ def _declare_namespaces(declarations: Iterable[Declaration], base: StaticContext
 
 
 def _declare_function(
-    declaration: FunctionDecl, context: StaticContext, functions: dict[str, set[int]], report: Report
+    declaration: FunctionDecl,
+    context: StaticContext,
+    functions: dict[str, set[int]],
+    broken: set[str],
+    report: Report,
 ) -> None:
     name, arity = declaration.name, len(declaration.params)
     uri = name.uri if name.uri is not None else context.expand(name.prefix, context.function_namespace)
     if uri is None:
         return  # the resolver says so
+    expanded = f"Q{{{uri}}}{name.local}"
     if uri in _RESERVED or uri == "":
         _complain_about_namespace(name, uri, report)
-    expanded = f"Q{{{uri}}}{name.local}"
+        broken.add(expanded)
+        return
     if arity in functions.get(expanded, ()):
         report.say(
             codes.DUPLICATE_FUNCTION,

@@ -61,7 +61,7 @@ class Resolver(t.Transformer):
                 help=f'declare it with `declare namespace {name.prefix} = "…";`, or use one of '
                 + listing(self._context.namespaces),
             )
-            return replace(name, uri="http://demaq.org/unknown")
+            return replace(name, prefix=None, uri="http://demaq.org/unknown")
         return replace(name, prefix=name.prefix or "", uri=uri)
 
     def _variable(self, name: t.Name) -> t.Name:
@@ -94,12 +94,13 @@ class Resolver(t.Transformer):
         return replace(node, name=self._type_name(node.name))
 
     def visit_SingleType(self, node: t.SingleType) -> t.Node:
-        return replace(node, name=self._type_name(node.name))
+        # A cast to a type that is not known may give anything: what has no type fits everywhere.
+        return replace(node, name=self._type_name(node.name, "untypedAtomic"))
 
-    def _type_name(self, name: t.Name) -> t.Name:
+    def _type_name(self, name: t.Name, otherwise: str = "anyAtomicType") -> t.Name:
         resolved = self._named(name, self._context.element_namespace)
         if resolved.uri == "http://demaq.org/unknown":
-            return t.Name(name.span, "anyAtomicType", "xs", XS)
+            return t.Name(name.span, otherwise, "xs", XS)
         if resolved.uri != XS or resolved.local not in TYPES:
             known = [f"xs:{local}" for local in TYPES]
             self._report.say(
@@ -108,7 +109,7 @@ class Resolver(t.Transformer):
                 f"there is no type `{name}`",
                 help=did_you_mean(f"xs:{name.local}", known, "types"),
             )
-            return t.Name(name.span, "anyAtomicType", "xs", XS)
+            return t.Name(name.span, otherwise, "xs", XS)
         return resolved
 
     # Variables
@@ -132,6 +133,8 @@ class Resolver(t.Transformer):
             return unknown(node.span)
         if name.expanded in self._locals or name.expanded in self._context.variables:
             return replace(node, name=name)
+        if name.expanded in self._context.broken:
+            return unknown(node.span)
         known = [*map(str, self._locals.values()), *self._context.variables]
         self._report.say(
             codes.UNKNOWN_VARIABLE,
@@ -276,6 +279,8 @@ class Resolver(t.Transformer):
             return None
         if self._context.has_function(f"Q{{{name.uri}}}{name.local}", arity):
             return name
+        if not {name.expanded, f"Q{{{name.uri}}}{name.local}"}.isdisjoint(self._context.broken):
+            return None
         self._unknown_function(name, arity)
         return None
 
@@ -319,7 +324,7 @@ class Resolver(t.Transformer):
     def visit_DirectElement(self, node: t.DirectElement) -> t.Node:
         outer = self._context
         self._context = outer.with_namespaces(_declared_namespaces(node))
-        name = self._named(node.name, self._context.element_namespace)
+        name = self._element_name(node.name, self._context.element_namespace)
         attributes = tuple(self._attribute(attribute) for attribute in node.attributes)
         content = tuple(self.visit(part) for part in node.content)
         self._context = outer
@@ -329,7 +334,12 @@ class Resolver(t.Transformer):
         if _declares_namespace(node):
             return node
         value = tuple(self.visit(part) for part in node.value)
-        return replace(node, name=self._named(node.name, ""), value=value)
+        return replace(node, name=self._element_name(node.name, ""), value=value)
+
+    def _element_name(self, name: t.Name, default: str) -> t.Name:
+        """The name of a direct constructor, which cannot be written with its namespace: an unknown one has none."""
+        resolved = self._named(name, default)
+        return replace(resolved, prefix="", uri="") if resolved.uri == "http://demaq.org/unknown" else resolved
 
     def visit_Computed(self, node: t.Computed) -> t.Node:
         name = node.name

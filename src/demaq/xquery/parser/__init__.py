@@ -3,12 +3,13 @@
 from demaq.diagnostics import Source
 from demaq.xquery.parser.core import Construct, Grammar, Parser
 from demaq.xquery.parser.grammar import XQUERY
-from demaq.xquery.parser.prolog import begins_declaration, declaration, module
+from demaq.xquery.parser.prolog import DECLARATIONS, begins_declaration, declaration, module
 from demaq.xquery.parser.tokens import Kind, Token
 from demaq.xquery.recursion import deep_recursion
 from demaq.xquery.tree import Expr, Module, SequenceType
 
 __all__ = [
+    "DECLARATIONS",
     "XQUERY",
     "Construct",
     "Grammar",

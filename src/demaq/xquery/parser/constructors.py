@@ -1,7 +1,8 @@
 """Direct constructors, read as raw characters, and computed constructors."""
 
 from demaq.xquery.errors import XQuerySyntaxError
-from demaq.xquery.parser.core import BadReference, Parser, resolve
+from demaq.xquery.parser.core import Parser
+from demaq.xquery.parser.references import BadReference, resolve
 from demaq.xquery.parser.tokens import NCNAME, SPACE, Kind, Token
 from demaq.xquery.tree import (
     CData,
@@ -16,6 +17,7 @@ from demaq.xquery.tree import (
     Interpolation,
     Name,
     Node,
+    Sequence,
     StringConstructor,
     StringText,
 )
@@ -134,10 +136,15 @@ def _attribute_value(p: Parser, quote: str, opened: int) -> tuple[Node, ...]:
             position += 1
 
 
+_IN_ATTRIBUTES = {'"': "&quot;", "{{": "&#x7B;", "}}": "&#x7D;"}
+
+
 def _add_attribute_text(p: Parser, parts: list[Node], start: int, end: int, quote: str) -> None:
     if end > start:
-        raw = p.source.text[start:end].replace(quote * 2, quote).replace('"', "&quot;")
-        parts.append(DirectText(p.lexer.span(start, end), _checked(p, raw, start, end)))
+        raw = _text(p, start, end).replace(quote * 2, quote)
+        for written, reference in _IN_ATTRIBUTES.items():
+            raw = raw.replace(written, reference)
+        parts.append(DirectText(p.lexer.span(start, end), raw))
 
 
 def _raw_unescaped(p: Parser, position: int) -> XQuerySyntaxError:
@@ -150,12 +157,14 @@ def _raw_unescaped(p: Parser, position: int) -> XQuerySyntaxError:
     )
 
 
-def _checked(p: Parser, raw: str, start: int, end: int) -> str:
+def _text(p: Parser, start: int, end: int) -> str:
+    """Text as written, once it is known to be text."""
+    raw = p.source.text[start:end]
     p.lexer.check_characters(start, end)
     try:
         resolve(raw)
     except BadReference as error:
-        at = p.source.text.find("&", start, end)
+        at = start + error.position
         raise error.at(p.lexer.span(at, at + 1)) from error
     return raw
 
@@ -163,7 +172,8 @@ def _checked(p: Parser, raw: str, start: int, end: int) -> str:
 def _enclosed(p: Parser, position: int) -> Enclosed:
     p.seek(position)
     body = p.enclosed()
-    return Enclosed(p.span(position), body)
+    is_empty = isinstance(body, Sequence) and not body.items
+    return Enclosed(p.span(position), None if is_empty else body)
 
 
 def _content(p: Parser, name: Name) -> tuple[Node, ...]:
@@ -181,7 +191,7 @@ def _content(p: Parser, name: Name) -> tuple[Node, ...]:
             position += 2
             continue
         if run < position:
-            parts.append(DirectText(p.lexer.span(run, position), _checked(p, text[run:position], run, position)))
+            parts.append(DirectText(p.lexer.span(run, position), _text(p, run, position)))
         if text.startswith("</", position):
             _end_tag(p, position, name)
             return tuple(parts)

@@ -5,12 +5,14 @@ Each construct is a function of the parser in a file of its own. They do not imp
 more entries.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
 from demaq.diagnostics import Source, Span
 from demaq.xquery.errors import XQuerySyntaxError
+from demaq.xquery.parser.references import BadReference, resolve
 from demaq.xquery.parser.tokens import Kind, Lexer, Token
 from demaq.xquery.tree import Expr, ItemType, Name, Sequence, SequenceType, SingleType
 
@@ -20,7 +22,7 @@ MAX_DEPTH = 300
 Construct = Callable[["Parser"], Expr | None]
 """Parses what begins with a certain word, or returns None, having taken nothing, if the word is only a name."""
 
-NO_CONSTRUCTS: Mapping[str, Construct] = {}
+_WORDS = (Kind.SYMBOL, Kind.NAME, Kind.STOP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,7 @@ class Grammar:
     single_type: Callable[["Parser"], SingleType]
     branch: Callable[["Parser"], Expr]  # what follows `then`, `else` and `return`
     else_is_optional: bool = False
+    stop: re.Pattern[str] | None = None  # two words that are no XQuery: they end whatever came before
 
 
 class Parser:
@@ -45,7 +48,7 @@ class Parser:
     def __init__(self, source: Source, grammar: Grammar, start: int = 0, end: int | None = None) -> None:
         self.source = source
         self.grammar = grammar
-        self.lexer = Lexer(source, start, end)
+        self.lexer = Lexer(source, start, end, grammar.stop)
         self.last_end = start
         self._depth = 0
 
@@ -57,12 +60,12 @@ class Parser:
     def at(self, *texts: str) -> bool:
         """Is the next token one of these symbols or words?"""
         token = self.lexer.peek()
-        return token.text in texts and token.kind in (Kind.SYMBOL, Kind.NAME)
+        return token.text in texts and token.kind in _WORDS
 
     def at_words(self, *words: str) -> bool:
         """Are the next tokens these words or symbols, in this order?"""
         return all(
-            self.lexer.peek(distance).text == word and self.lexer.peek(distance).kind in (Kind.SYMBOL, Kind.NAME)
+            self.lexer.peek(distance).text == word and self.lexer.peek(distance).kind in _WORDS
             for distance, word in enumerate(words)
         )
 
@@ -140,9 +143,11 @@ class Parser:
         if "&" not in raw:
             return raw
         try:
-            return resolve(raw)
+            resolve(token.text)  # as it is written, so that an error knows its place
         except BadReference as error:
-            raise error.at(self.span_of(token)) from error
+            at = token.start + error.position
+            raise error.at(self.lexer.span(at, at + 1)) from error
+        return resolve(raw)
 
     # Expressions
 
@@ -239,42 +244,3 @@ def common_mistake(token: Token) -> str | None:
     if token.text == "}":
         return "this `}` has no `{` before it: take it away, or add what it should close"
     return None
-
-
-class BadReference(ValueError):
-    """What begins with `&` stands for no character."""
-
-    def __init__(self, message: str, code: str = "XPST0003") -> None:
-        super().__init__(message)
-        self.code = code
-
-    def at(self, span: Span) -> XQuerySyntaxError:
-        return XQuerySyntaxError(str(self), span, code=self.code, help="a plain `&` is written `&amp;`")
-
-
-_NAMED = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
-
-
-def resolve(raw: str) -> str:
-    """The text with `&lt;`, `&#10;` and their like replaced by the characters they stand for."""
-    head, *rest = raw.split("&")
-    resolved = [head]
-    for piece in rest:
-        name, semicolon, tail = piece.partition(";")
-        if not semicolon:
-            raise BadReference("this `&` begins no reference")
-        resolved.append(_character(name) + tail)
-    return "".join(resolved)
-
-
-def _character(name: str) -> str:
-    if name in _NAMED:
-        return _NAMED[name]
-    digits, base = (name[2:], 16) if name.startswith("#x") else (name[1:], 10)
-    allowed = "0123456789abcdefABCDEF" if base == 16 else "0123456789"
-    if not name.startswith("#") or not digits or any(digit not in allowed for digit in digits):
-        raise BadReference(f"`&{name};` is no reference that XQuery knows")
-    code = int(digits, base) if len(digits) <= 8 else 0x110000
-    if code in (0x9, 0xA, 0xD) or 0x20 <= code <= 0xD7FF or 0xE000 <= code <= 0xFFFD or 0x10000 <= code <= 0x10FFFF:
-        return chr(code)
-    raise BadReference(f"`&{name};` is no character of XML", "XQST0090")

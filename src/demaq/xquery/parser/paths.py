@@ -49,7 +49,7 @@ def _begins_step(p: Parser) -> bool:
     token = p.peek()
     if token.kind is Kind.SYMBOL:
         return token.text in _BEGINS_STEP
-    return token.kind is not Kind.END
+    return token.kind not in (Kind.END, Kind.STOP)
 
 
 def _refuse_predicate(p: Parser) -> None:

@@ -97,7 +97,7 @@ def prolog(p: Parser) -> tuple[Declaration, ...]:
 def begins_declaration(p: Parser) -> bool:
     if p.at("import"):
         return p.peek(1).text in ("module", "schema")
-    return p.at("declare") and (p.peek(1).text == "%" or p.peek(1).text in _DECLARATIONS)
+    return p.at("declare") and (p.peek(1).text == "%" or p.peek(1).text in DECLARATIONS)
 
 
 def declaration(p: Parser) -> Declaration:
@@ -109,7 +109,7 @@ def declaration(p: Parser) -> Declaration:
         if not p.at("function", "variable"):
             p.fail_expected("`function` or `variable` after the annotation")
         return (_function if p.at("function") else _variable)(p, start, notes)
-    return _DECLARATIONS[p.peek().text](p, start)
+    return DECLARATIONS[p.peek().text](p, start)
 
 
 def _import(p: Parser, start: Token) -> ImportDecl:
@@ -254,7 +254,7 @@ def _option(p: Parser, start: Token) -> Declaration:
     return OptionDecl(p.span(start.start), name, value)
 
 
-_DECLARATIONS: dict[str, Callable[[Parser, Token], Declaration]] = {
+DECLARATIONS: dict[str, Callable[[Parser, Token], Declaration]] = {
     "namespace": _namespace,
     "default": _default,
     "boundary-space": _keyword_setter("preserve", "strip"),

@@ -40,6 +40,7 @@ class Kind(Enum):
     NUMBER = "number"
     STRING = "string"
     SYMBOL = "symbol"
+    STOP = "stop"  # a word that ends whatever came before it, in a language around XQuery
     END = "end"
 
 
@@ -64,8 +65,11 @@ class Token:
 class Lexer:
     """Cuts tokens from a source; remembers those that were looked at and not yet taken."""
 
-    def __init__(self, source: Source, position: int = 0, end: int | None = None) -> None:
+    def __init__(
+        self, source: Source, position: int = 0, end: int | None = None, stop: re.Pattern[str] | None = None
+    ) -> None:
         self.source = source
+        self._stop = stop
         self.text = source.text
         self.limit = len(self.text) if end is None else end
         self.position = position
@@ -116,6 +120,8 @@ class Lexer:
         if match is None:
             raise self._no_token(start)
         kind = _KINDS[match.lastgroup or "SYMBOL"]
+        if kind is Kind.NAME and self._stop is not None and self._stop.match(self.text, start, self.limit):
+            kind = Kind.STOP
         if kind is Kind.NUMBER and NCNAME.match(self.text, match.end(), self.limit):
             raise XQuerySyntaxError(
                 f"a number and a name run together after `{match.group()}`",

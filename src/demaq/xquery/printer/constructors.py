@@ -34,8 +34,11 @@ def _cdata(p: Printer, node: t.CData) -> None:
 
 
 def _enclosed(p: Printer, node: t.Enclosed) -> None:
-    # A space on both sides: `{{` would be text, and so would `}}`.
-    p.braced(node.body)
+    # A space on both sides: `{{` would be text, and so would `}}`. Saxon 13.1 fails on two `{}` in a row.
+    if node.body is None:
+        p.write("{ () }")
+    else:
+        p.braced(node.body)
 
 
 def _comment(p: Printer, node: t.DirectComment) -> None:

@@ -190,8 +190,14 @@ def _axis_step(p: Printer, node: t.AxisStep) -> None:
 def _axis(node: t.AxisStep) -> str:
     if node.axis == "attribute" and isinstance(node.test, t.NameTest):
         return "@"
-    is_attribute = isinstance(node.test, t.KindTest) and node.test.kind in ("attribute", "schema-attribute")
-    return "" if node.axis == "child" and not is_attribute else f"{node.axis}::"
+    return "" if node.axis == "child" and not _needs_axis(node.test) else f"{node.axis}::"
+
+
+def _needs_axis(test: t.NodeTest) -> bool:
+    """Would a bare test be taken for something else than children?"""
+    if isinstance(test, t.KindTest):
+        return test.kind in ("attribute", "schema-attribute")
+    return str(test.name) in ("for", "switch")  # Saxon 13.1 takes them for keywords if a word follows
 
 
 def _name_test(p: Printer, node: t.NameTest) -> None:

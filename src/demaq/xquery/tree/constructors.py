@@ -9,7 +9,8 @@ from demaq.xquery.tree.basic import Expr, Name, Node
 class DirectText(Node):
     """Characters in an element or attribute as written, references and doubled braces included.
 
-    In an attribute no bare `"` is left: it is written as a reference.
+    In an attribute no bare `"` and no brace is left: they are written as references. (Saxon 13.1 refuses doubled braces
+    there that do not pair.)
     """
 
     raw: str
@@ -22,7 +23,7 @@ class CData(Node):
 
 @dataclass(frozen=True, slots=True)
 class Enclosed(Node):
-    """`{…}` inside an element or attribute."""
+    """`{…}` inside an element or attribute; `{}` and `{()}` are the same."""
 
     body: Expr | None
 

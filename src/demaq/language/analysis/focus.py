@@ -1,0 +1,46 @@
+"""Where an expression depends on the context item: the message in a rule, the item that a predicate is tested for."""
+
+from collections.abc import Iterator
+
+from demaq.xquery.tree import (
+    AxisStep,
+    ContextItem,
+    Expr,
+    Filter,
+    FunctionCall,
+    InlineFunction,
+    Node,
+    Path,
+    SimpleMap,
+    UnaryLookup,
+    children,
+)
+
+_FN = "http://www.w3.org/2005/xpath-functions"
+_OF_FOCUS = frozenset(
+    "position last name local-name namespace-uri node-name root string data number string-length normalize-space"
+    " base-uri document-uri has-children path generate-id nilled lang".split()
+)
+
+
+def focus_uses(expr: Node) -> Iterator[Expr]:
+    """The outermost parts of an expression that need a context item. Inner ones have a focus of their own."""
+    if isinstance(expr, ContextItem | AxisStep | UnaryLookup) or (isinstance(expr, Path) and expr.leading):
+        yield expr
+    elif isinstance(expr, Path):
+        # Later steps have the earlier ones for their focus; what is wrong with the first is wrong with the path.
+        if any(True for _ in focus_uses(expr.steps[0])):
+            yield expr
+    elif isinstance(expr, Filter):
+        yield from focus_uses(expr.base)
+    elif isinstance(expr, SimpleMap):
+        yield from focus_uses(expr.left)
+    elif isinstance(expr, FunctionCall) and not expr.args and expr.name.uri == _FN and expr.name.local in _OF_FOCUS:
+        yield expr
+    elif not isinstance(expr, InlineFunction):  # which has no focus at all
+        for child in children(expr):
+            yield from focus_uses(child)
+
+
+def depends_on_focus(expr: Node) -> bool:
+    return any(True for _ in focus_uses(expr))

@@ -1,0 +1,47 @@
+"""The page on architecture shows the packages and passes that there are."""
+
+from demaq.language import compile as compile_module
+from docs.fences import DOCS, ROOT, code_spans, section, table
+
+PAGE = DOCS / "architecture.md"
+SOURCE = ROOT / "src" / "demaq"
+
+
+def test_rooms_are_the_packages() -> None:
+    packages = {f"demaq.{entry.name}" for entry in SOURCE.iterdir() if (entry / "__init__.py").is_file()}
+    assert {span for row in table(section(PAGE, "The rooms").text) for span in code_spans(row[0])} == packages
+
+
+def test_passes_stand_in_modules_that_exist() -> None:
+    folder = SOURCE / "language"
+    rows = table(section(PAGE, "From text to program").text)
+    assert [row[0] for row in rows] == "load parse define link facts checks rewrite Saxon program".split()
+    for row in rows:
+        assert all((folder / name).exists() for name in code_spans(row[1])), row
+
+
+def test_drawings_show_the_same_as_the_tables() -> None:
+    rooms, passes = (block for found in ("The rooms", "From text to program") for block in _mermaid(found))
+    for row in table(section(PAGE, "The rooms").text):
+        assert code_spans(row[0])[0].removeprefix("demaq.") in rooms
+    for row in table(section(PAGE, "From text to program").text):
+        assert f'"{row[0]}"' in passes
+
+
+def _mermaid(title: str) -> list[str]:
+    return [block.text for block in section(PAGE, title).blocks if block.language == "mermaid"]
+
+
+def test_arguments_of_a_rule() -> None:
+    described = [code_spans(row[0])[0] for row in table(section(PAGE, "The program").text)]
+    checked = compile_module.check(ROOT / "examples" / "registrar")
+    assert checked.program is not None
+    text = checked.program.rules[0].query.text
+    assert [text.index(f"{name} as") for name in described] == sorted(text.index(f"{name} as") for name in described)
+
+
+def test_planned_packages_do_not_exist_yet() -> None:
+    text = section(PAGE, "Planned").text
+    planned = [line.split("**")[1] for line in text.splitlines() if line.startswith("- **")]
+    assert planned
+    assert not [name for name in planned if (SOURCE / name).exists()]

@@ -1,0 +1,133 @@
+"""The page on the command line has every command, option, exit code and JSON field that there is, and no other."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from demaq.cli import main
+from demaq.cli.output import FINDINGS, MISUSE
+from docs.fences import DOCS, ROOT, code_spans, section, sections, table
+
+PAGE = DOCS / "reference" / "command-line.md"
+APPLICATION = ROOT / "examples" / "procurement"
+
+
+def test_every_command_has_a_section() -> None:
+    titled = {found.title for found in sections(PAGE) if found.title.startswith("demaq ")}
+    assert titled == {f"demaq {name}" for name in main.commands}
+
+
+def test_every_command_is_in_the_table() -> None:
+    rows = table(section(PAGE, "Command line").text)
+    assert {re.sub(r"[\[\]`]|\(.*", "", row[0]) for row in rows} == {f"demaq {name}" for name in main.commands}
+
+
+@pytest.mark.parametrize("name", main.commands)
+def test_options_are_those_of_the_command(name: str) -> None:
+    command = main.commands[name]
+    described = {span for row in table(section(PAGE, f"demaq {name}").text) for span in code_spans(row[0])}
+    assert described == _options(command)
+
+
+def test_options_of_the_program_are_described() -> None:
+    described = {span for row in table(section(PAGE, "Everywhere").text) for span in code_spans(row[0])}
+    assert described == _options(main)
+
+
+@pytest.mark.parametrize("name", main.commands)
+def test_usage_names_options_and_arguments(name: str) -> None:
+    usage = section(PAGE, f"demaq {name}").blocks[0].text
+    command = main.commands[name]
+    arguments = [parameter for parameter in command.params if isinstance(parameter, click.Argument)]
+    named = [word.strip("[]|") for word in usage.split()]
+    assert [word for word in named if word.isupper() and word != "FILE"] == [
+        (argument.name or "").upper() for argument in arguments
+    ]
+    assert {word for word in named if word.startswith("-")} == _options(command) - {"-h", "--help"}
+
+
+def _options(command: click.Command) -> set[str]:
+    with click.Context(command, **command.context_settings, parent=_parent(command)) as context:
+        parameters = command.get_params(context)
+    return {option for each in parameters if isinstance(each, click.Option) for option in each.opts}
+
+
+def _parent(command: click.Command) -> click.Context | None:
+    return None if command is main else click.Context(main, **main.context_settings)
+
+
+def test_exit_codes() -> None:
+    described = [row[0].strip("`") for row in table(section(PAGE, "Exit codes").text)]
+    assert described == [str(code) for code in (0, FINDINGS, MISUSE)]
+
+
+def test_shells_are_those_that_there_are() -> None:
+    (shell,) = (each for each in main.commands["completion"].params if isinstance(each, click.Argument))
+    assert isinstance(shell.type, click.Choice)
+    *_, tail = section(PAGE, "demaq completion").text.split("| shell |")
+    assert [span for row in table(f"| shell |{tail}") for span in code_spans(row[0])] == list(shell.type.choices)
+
+
+# JSON
+
+
+def _fields(title: str) -> set[str]:
+    return {span for row in table(section(PAGE, title).text) for span in code_spans(row[0])}
+
+
+def _json(*arguments: str) -> Any:
+    return json.loads(CliRunner().invoke(main, [*arguments, "--json"]).output)
+
+
+def test_fields_of_check() -> None:
+    report = _json("check", str(ROOT / "tests" / "docs" / "samples" / "readme" / "unknown-queue"))
+    assert _fields("The report") == set(report)
+    assert all(_fields("A finding") == set(finding) for finding in report["diagnostics"])
+
+
+@pytest.fixture(scope="module")
+def explained() -> Any:
+    return _json("explain", str(APPLICATION))
+
+
+@pytest.mark.parametrize(
+    ("title", "path"),
+    [
+        ("The application", ""),
+        ("A queue", "queues"),
+        ("A property", "properties"),
+        ("A slicing", "slicings"),
+        ("A collection", "collections"),
+        ("A rule", "rules"),
+        ("What a rule reads", "rules reads"),
+        ("A queue that a rule reads", "rules reads queues"),
+        ("A message that a rule makes", "rules writes"),
+    ],
+)
+def test_fields_of_explain(title: str, path: str, explained: Any) -> None:
+    found = list(_along(explained, path.split()))
+    assert found
+    assert all(_fields(title) == set(each) for each in found)
+
+
+def test_fields_that_are_described_in_words(explained: Any) -> None:
+    rows = {row[0]: row[1] for title in ("A queue", "A rule") for row in table(section(PAGE, title).text)}
+    for field, path in (("`interface`", "queues interface"), ("`using`", "queues using"), ("`resets`", "rules resets")):
+        found = [each for each in _along(explained, path.split()) if each is not None]
+        assert found
+        assert all(set(each) <= set(code_spans(rows[field])) for each in found)
+
+
+def _along(data: Any, path: list[str]) -> Iterator[Any]:
+    if isinstance(data, list):
+        for each in data:
+            yield from _along(each, path)
+    elif path:
+        yield from _along(data[path[0]], path[1:])
+    else:
+        yield data
