@@ -17,7 +17,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     for candidate in names:
         if candidate.casefold() == name.casefold():
             return candidate
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
     return close[0] if close else None
 
 
@@ -30,6 +30,8 @@ def did_you_mean(name: str, known: Collection[str], what: str) -> str:
     if not known:
         return f"there are no {what}"
     close = nearest(name, known)
+    if close is not None and len(known) == 1:
+        return f"did you mean `{close}`?"
     question = f"did you mean `{close}`? The" if close else "the"
     return f"{question} {what} are {listing(known)}"
 

@@ -32,7 +32,7 @@ def culprit(printed: Printed, module: t.Module, error: SaxonError) -> t.Node | N
         return None
     offset = Source("query", printed.text).offset(error.line, error.column)
     covering = list(_expressions_at(printed, offset))
-    for find in (_result_of_function, _argument_of_call, _quoted, _operator):
+    for find in (_result_of_function, _argument_of_call, _cast_value, _quoted, _operator):
         found = find(covering, printed, module, error.message)
         if found is not None:
             return found
@@ -70,6 +70,15 @@ def _argument_of_call(covering: list[Stretch], _: Printed, __: t.Module, message
         call = stretch.node
         if isinstance(call, t.FunctionCall) and call.name.local == match[2] and number < len(call.args):
             return call.args[number]
+    return None
+
+
+def _cast_value(covering: list[Stretch], _: Printed, __: t.Module, message: str) -> t.Node | None:
+    """The value of a property is cast to its type, which nobody wrote: what stands at the same place is meant."""
+    for stretch in covering if "'cast as'" in message else ():
+        call = stretch.node
+        if isinstance(call, t.FunctionCall) and len(call.args) == 1 and call.span == call.args[0].span:
+            return call.args[0]
     return None
 
 

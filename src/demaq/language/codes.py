@@ -95,6 +95,7 @@ SCHEMA = _error("DQ0603", "A schema is not a valid XML Schema.")
 PORT = _error("DQ0604", "An interface has no port of that name.")
 SCHEMA_REFUSES = _error("DQ0605", "A rule makes a message that the schema of its queue refuses.")
 COLLECTION_EMPTY = _warning("DQ0606", "The pattern of a collection matches no file.")
+FILE_OUTSIDE = _error("DQ0607", "A file lies outside the folder of the application.")
 
 # How the application will behave
 TRIGGERS_ITSELF = _warning("DQ0701", "A rule can trigger itself.")

@@ -88,7 +88,13 @@ class _Definer:
         if earlier is not None:
             kind = _singular(table.what)
             notes = [] if earlier.span is None else [Note("it is defined here first", earlier.span)]
-            self._report.say(codes.DEFINED_TWICE, name.span, f"the {kind} `{name}` is defined twice", notes=notes)
+            self._report.say(
+                codes.DEFINED_TWICE,
+                name.span,
+                f"the {kind} `{name}` is defined twice",
+                notes=notes,
+                help="give one of the two another name, or take it away",
+            )
             return False
         self._warn_of_case(table, name, key)
         table.entries[key] = Entry(value, name)
@@ -152,13 +158,12 @@ class _Definer:
         uri = written.uri or context.expand(written.prefix, "")
         if uri == XS and written.local in ITEM_TYPES - _NO_VALUES:
             return f"xs:{written.local}"
-        known = [f"xs:{local}" for local in ITEM_TYPES - _NO_VALUES]
-        close = nearest(f"xs:{written.local}", known)
+        close = nearest(written.local, ITEM_TYPES - _NO_VALUES)
         self._report.say(
             codes.PROPERTY_TYPE,
             written.span,
             f"`{written}` is no type that a property can have",
-            help=f"did you mean `{close}`?" if close else "take a built-in atomic type such as `xs:string`",
+            help=f"did you mean `xs:{close}`?" if close else "take a built-in atomic type such as `xs:string`",
         )
         return "xs:untypedAtomic"
 
@@ -166,12 +171,15 @@ class _Definer:
         if not statement.modes:
             return PropertyMode.PLAIN
         if len(statement.modes) > 1:
-            words = " ".join(str(mode) for mode in statement.modes)
+            first, second = statement.modes[:2]
+            twice = first.local == second.local
             self._report.say(
                 codes.PROPERTY_MODE,
-                statement.modes[1].span,
-                f"a property cannot be `{words}`",
-                help="a fixed property always has its computed value, so that nothing is left to inherit",
+                second.span,
+                f"`{first}` is given twice" if twice else f"a property cannot be `{first}` and `{second}`",
+                help="take one of them away"
+                if twice
+                else "a fixed property always has its computed value, so that nothing is left to inherit",
             )
         return PropertyMode(statement.modes[0].local)
 
@@ -193,6 +201,7 @@ class _Definer:
                         queue.span,
                         f"the property `{statement.name}` is defined twice on the queue `{queue}`",
                         notes=[Note("it is defined here first", seen[key].span)],
+                        help="take one of the two away",
                     )
                 seen[key] = queue
 
@@ -264,6 +273,7 @@ class _QueueOptions:
                     option.span,
                     f"`{key}` is given twice",
                     notes=[Note("it is given here first", self._options[key].span)],
+                    help="take one of the two away",
                 )
             else:
                 self._options[key] = option

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from demaq.language.analysis.facts import RuleFacts
 from demaq.language.files import Files
-from demaq.language.linked import Linked, LinkedModule
+from demaq.language.linked import Linked, LinkedModule, LinkedValue
 from demaq.language.symbols import Symbols
 from demaq.xquery.tree import Node, VarDecl, walk
 
@@ -16,6 +16,7 @@ class Examined:
     facts: tuple[RuleFacts, ...]
     files: Files
     _refused: set[int] = field(default_factory=set)
+    _values: dict[str, list[LinkedValue]] = field(default_factory=dict)
 
     def refuse(self, node: Node) -> None:
         """An expression is wrong, and this is said: whatever else is found out about it would follow from that."""
@@ -29,6 +30,13 @@ class Examined:
     @property
     def symbols(self) -> Symbols:
         return self.linked.symbols
+
+    def values_of(self, property_name: str) -> list[LinkedValue]:
+        """The computed values of a property."""
+        if not self._values:
+            for value in self.linked.values:
+                self._values.setdefault(value.property.name, []).append(value)
+        return self._values.get(property_name, [])
 
     def nodes(self) -> Iterator[tuple[Node, LinkedModule]]:
         """Every node of every expression: bodies of rules and functions, values of properties and variables."""

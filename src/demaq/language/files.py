@@ -2,7 +2,7 @@
 
 import glob
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from lxml import etree
 
@@ -14,7 +14,7 @@ _MAX_BYTES = 64 * 1024 * 1024
 class Problem:
     """Why a file is of no use."""
 
-    kind: str  # "missing", "malformed" or "invalid"
+    kind: str  # "missing", "outside", "malformed" or "invalid"
     message: str
 
 
@@ -36,8 +36,13 @@ class Files:
 
     def document(self, name: str) -> "etree._ElementTree | Problem":
         if name not in self._documents:
-            self._documents[name] = read_xml(self.root / name, name)
+            outside = Problem("outside", f"`{name}` lies outside the folder of the application")
+            self._documents[name] = outside if self.is_outside(name) else read_xml(self.root / name, name)
         return self._documents[name]
+
+    def is_outside(self, name: str) -> bool:
+        """Does a file name, or a pattern, lead out of the application's folder?"""
+        return PurePath(name).is_absolute() or ".." in PurePath(name).parts
 
     def schema(self, name: str) -> Schema | Problem:
         if name not in self._schemas:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from demaq.diagnostics import Span
+from demaq.diagnostics import Span, did_you_mean, nearest
 from demaq.language.qs import SYS
 from demaq.language.tree import PropertyStatement, QueueStatement, SlicingStatement
 from demaq.model import (
@@ -60,6 +60,10 @@ class Table(Generic[_T]):
     def names(self) -> tuple[str, ...]:
         return tuple(self.entries)
 
+    def shown_names(self, context: StaticContext) -> list[str]:
+        """All names, those of broken definitions too, as a module would write them."""
+        return [shown_name(name, context) for name in (*self.entries, *sorted(self.broken))]
+
     def mapping(self) -> Mapping[str, _T]:
         return {name: entry.value for name, entry in self.entries.items()}
 
@@ -97,6 +101,15 @@ class Symbols:
         return self._slicings_by_queue.get(queue, [])
 
 
+def property_help(name: str, symbols: Symbols) -> str:
+    """What to say of a property that is not defined: the application's own are listed, the system's are suggested."""
+    system = [*SYSTEM_PROPERTIES, *SETTABLE_PROPERTIES]
+    close = nearest(name, [*symbols.properties.names, *system])
+    if close in system:
+        return f"did you mean `{close}`?"
+    return did_you_mean(name, symbols.properties.names, "properties")
+
+
 def symbol(name: Name, context: StaticContext) -> str:
     """The name of a definition: the local name, or `Q{uri}local` where a prefix says so. `sys:` names stay."""
     if name.uri is not None and not name.prefix:
@@ -107,6 +120,16 @@ def symbol(name: Name, context: StaticContext) -> str:
     if uri == SYS:
         return f"sys:{name.local}"
     return f"Q{{{uri}}}{name.local}" if uri is not None else f"{name.prefix}:{name.local}"
+
+
+def shown_name(name: str, context: StaticContext) -> str:
+    """The name of a definition as a module would write it: with its prefix for the namespace, if it has one."""
+    if not name.startswith("Q{"):
+        return name
+    uri, _, local = name[2:].partition("}")
+    prefixes = (prefix for prefix, declared in context.namespaces.items() if declared == uri)
+    prefix = next(prefixes, None)
+    return name if prefix is None else f"{prefix}:{local}"
 
 
 def symbol_of_text(text: str, context: StaticContext) -> str:

@@ -109,5 +109,5 @@ def _readable(message: str) -> str:
     """Saxon's sentence, in our form: no capital at the start, no full stop at the end, no long names."""
     text = _OWN_NAMES.sub("", message).rstrip(".")
     text = _SUPPLIED.sub(". The supplied value is of type ", text)
-    text = _INSIDE.sub("", text)
+    text = _INSIDE.sub("", text).replace(" in 'cast as' expression", "")
     return text[0].lower() + text[1:] if text[:1].isupper() and not text[:2].isupper() else text

@@ -41,6 +41,7 @@ class Vocabulary:
     uris: Sequence[str] = ("", "urn:x", "a b", "http://e.org/?a&b", "{}")
     types: Sequence[t.Name] = ()  # empty: any name is a type
     variables: Sequence[t.Name] = ()  # empty: any name is a variable
+    functions: Sequence[tuple[t.Name, int]] = ()  # names and numbers of arguments; empty: any name is a function
     numbers: Sequence[str] = ("0", "1", "42", "007", "1.5", ".5", "1.", "1e3", "1.5E-2", ".5e+1")
     without: frozenset[type[t.Node]] = frozenset()
     actions: bool = False  # whether `do …` is there, and `if` without `else`
@@ -109,6 +110,11 @@ class Build:
     def qname(self) -> t.Name:
         """A name without a namespace in braces."""
         return t.Name(AT, self.local(), self.pick((None, *self.words.prefixes)))
+
+    def function(self, at_least: int = 0) -> tuple[t.Name, int]:
+        """A name, and how many arguments it takes: at least so many."""
+        fitting = [known for known in self.words.functions if known[1] >= at_least]
+        return self.pick(fitting) if fitting else (self.function_name(), self.pick(range(at_least, 4)))
 
     def function_name(self) -> t.Name:
         name = self.name()

@@ -97,7 +97,8 @@ def argument(b: Build) -> t.Expr:
 
 
 def function_call(b: Build) -> t.FunctionCall:
-    return t.FunctionCall(AT, b.function_name(), b.many(argument))
+    name, arity = b.function()
+    return t.FunctionCall(AT, name, tuple(argument(b) for _ in range(arity)))
 
 
 def dynamic_call(b: Build) -> t.DynamicCall:
@@ -105,7 +106,7 @@ def dynamic_call(b: Build) -> t.DynamicCall:
 
 
 def named_function_reference(b: Build) -> t.NamedFunctionRef:
-    return t.NamedFunctionRef(AT, b.function_name(), b.pick((0, 1, 2, 17)))
+    return t.NamedFunctionRef(AT, *b.function())
 
 
 def param(b: Build) -> t.Param:
@@ -117,8 +118,10 @@ def inline_function(b: Build) -> t.InlineFunction:
 
 
 def arrow(b: Build) -> t.Arrow:
-    function = b.function_name() if b.flag() else b.expr()
-    return t.Arrow(AT, b.expr(), function, b.many(argument))
+    if b.flag():
+        return t.Arrow(AT, b.expr(), b.expr(), b.many(argument))
+    name, arity = b.function(at_least=1)
+    return t.Arrow(AT, b.expr(), name, tuple(argument(b) for _ in range(arity - 1)))
 
 
 def lookup_key(b: Build) -> t.LookupKey:

@@ -11,6 +11,7 @@ from demaq.xquery.tree import (
     GroupBy,
     InlineFunction,
     Let,
+    Name,
     Node,
     Quantified,
     VarRef,
@@ -51,7 +52,7 @@ def bind_clauses(clauses: tuple[Node, ...], bindings: Bindings) -> Bindings:
 def _bound_names(clause: Node) -> Iterator[str]:
     for attribute in ("var", "name", "position", "current", "previous", "next"):
         name = getattr(clause, attribute, None)
-        if name is not None:
+        if isinstance(name, Name):
             yield name.expanded
     for child in children(clause):
         if not isinstance(child, Expr):

@@ -159,6 +159,12 @@ class _Outlook:
         return False
 
 
+def is_certainly_empty(expr: Expr, shape: Shape, module: LinkedModule) -> bool:
+    """Does an expression find nothing in a message of this shape?"""
+    is_path = message_path(expr, NO_BINDINGS) is not None
+    return is_path and _Outlook(shape, module).weigh(expr, NO_BINDINGS) is Truth.FALSE
+
+
 def possible_enqueues(rule: LinkedRule, shape: Shape) -> list[Enqueue]:
     """The enqueues of a rule that processing a message of this shape does not rule out."""
     return list(_Outlook(shape, rule.module).enqueues(rule.body, NO_BINDINGS))

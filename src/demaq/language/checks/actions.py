@@ -39,8 +39,8 @@ _WHY: dict[type, str] = {
     t.Path: f"a step of a path gives nodes: {_ITEMS}",
     t.Quantified: _QUESTION,
     t.If: _QUESTION,
-    t.Switch: "a value is chosen by, and an action is none: put it after `return`",
-    t.TypeSwitch: "a value is chosen by, and an action is none: put it after `return`",
+    t.Switch: _QUESTION,
+    t.TypeSwitch: _QUESTION,
     t.VarDecl: "a variable has a value, and an action is none",
     lt.ValueClause: "a property has a value, and an action is none",
     lt.Enqueue: "what is enqueued is a message, not an action",
@@ -69,6 +69,7 @@ class _Checker:
     def __init__(self, module: LinkedModule, examined: Examined, report: Report) -> None:
         self._examined = examined
         self._report = report
+        self._module = module
         self._acting = _acting_functions(module)
 
     def rule(self, rule: LinkedRule) -> None:
@@ -84,7 +85,10 @@ class _Checker:
                 codes.NO_ACTION,
                 rule.span,
                 f"the rule `{rule.name}` does nothing",
-                help="a rule performs actions, such as `do enqueue E into Q` or `do reset`",
+                help=next(
+                    (help_ for node in rule.nodes if (help_ := _without_do(node)) is not None),
+                    "a rule performs actions, such as `do enqueue E into Q` or `do reset`",
+                ),
             )
             return
         self._updating(rule.body)
@@ -136,13 +140,18 @@ class _Checker:
             self._choice(expr)
         elif self._is_action(expr) or self._acts(expr):
             self._value(expr, ())
-        elif not (is_unknown(expr) or _is_error(expr)):
+        elif not (is_unknown(expr) or _is_error(expr) or self._is_declared_updating(expr)):
             self._report.say(
                 codes.VALUE_FOR_ACTION,
                 expr.span,
                 "this value goes nowhere: only actions count here",
-                help="put it into a queue with `do enqueue … into …`, or write `()` for nothing",
+                help=_without_do(expr) or "put it into a queue with `do enqueue … into …`, or write `()` for nothing",
             )
+
+    def _is_declared_updating(self, expr: t.Expr) -> bool:
+        key = function_key(expr)
+        function = self._module.functions.get(key) if key is not None else None
+        return function is not None and is_updating(function.declaration)
 
     def _choice(self, expr: t.Switch | t.TypeSwitch) -> None:
         self.inside(expr.operand, (expr,))
@@ -188,11 +197,11 @@ class _Checker:
 
 
 def _acting_functions(module: LinkedModule) -> set[FunctionKey]:
-    """The functions that perform actions, whatever they are declared to be, or are declared to."""
+    """The functions that perform actions, whatever they are declared to be."""
     acting = {
         key
         for key, function in module.functions.items()
-        if is_updating(function.declaration) or any(isinstance(node, lt.ACTIONS) for node in function.nodes)
+        if any(isinstance(node, lt.ACTIONS) for node in function.nodes)
     }
     while True:
         more = {
@@ -203,6 +212,12 @@ def _acting_functions(module: LinkedModule) -> set[FunctionKey]:
         if not more:
             return acting
         acting |= more
+
+
+def _without_do(expr: t.Node) -> str | None:
+    """The help for an action that lacks its first word."""
+    is_word = isinstance(expr, t.AxisStep) and isinstance(expr.test, t.NameTest) and str(expr.test.name) == "reset"
+    return "did you mean `do reset`?" if is_word else None
 
 
 def _is_error(expr: t.Expr) -> bool:

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 from demaq.diagnostics import Report
 from demaq.language import codes
-from demaq.language.analysis.bindings import walk_bound
-from demaq.language.analysis.condition import AllOf, Condition, Contains, Root
+from demaq.language.analysis.bindings import Bindings, value_of, walk_bound
+from demaq.language.analysis.condition import NEVER, AllOf, Condition, Contains, Root
 from demaq.language.analysis.facts import RuleFacts
 from demaq.language.analysis.paths import is_child_step, message_path, step_name
 from demaq.language.examined import Examined
@@ -27,6 +27,9 @@ class _Vocabulary:
         self.parts: dict[str, set[str]] = {}
         for node, _ in examined.nodes():
             self._count(node)
+        for rule in examined.linked.rules:
+            for node, bindings in walk_bound(rule.body):
+                self._count_parts(node, bindings)
         for queue in examined.symbols.queues:
             schema = examined.files.schema(queue.schema) if queue.schema is not None else None
             if isinstance(schema, Schema):
@@ -50,6 +53,17 @@ class _Vocabulary:
         elif isinstance(node, Path):
             self._count_path(node)
 
+    def _count_parts(self, node: Node, bindings: Bindings) -> None:
+        """What is looked for inside the elements that a variable stands for."""
+        if isinstance(node, Filter):
+            name, inner = _element_of(node.base, bindings), list(_steps(node.predicate))
+        elif isinstance(node, Path) and not node.leading:
+            name, inner = _element_of(node.steps[0], bindings), [step_name(node.steps[1]) or ""]
+        else:
+            return
+        if name is not None:
+            self.parts.setdefault(name, set()).update(part for part in inner if part)
+
     def _count_path(self, path: Path) -> None:
         names = [step_name(step) for step in path.steps]
         self.steps.update(name for name in (names if path.leading else names[1:]) if name is not None)
@@ -62,19 +76,33 @@ class _Vocabulary:
             self.inner.add(names[0])
 
 
+def _element_of(expr: Expr, bindings: Bindings) -> str | None:
+    """The name of the elements that an expression finds, through variables and predicates."""
+    expr = value_of(expr, bindings)
+    if isinstance(expr, Filter):
+        return _element_of(expr.base, bindings)
+    last = expr.steps[-1] if isinstance(expr, Path) and expr.steps else expr
+    return step_name(last)
+
+
+def _steps(expr: Expr) -> Iterator[str]:
+    for node in walk(expr):
+        name = step_name(node) if isinstance(node, AxisStep) else None
+        if name is not None:
+            yield name
+
+
 def _steps_in_predicates(step: AxisStep) -> Iterator[str]:
     for predicate in step.predicates:
-        for node in walk(predicate):
-            name = step_name(node) if isinstance(node, AxisStep) else None
-            if name is not None:
-                yield name
+        yield from _steps(predicate)
 
 
 def check(examined: Examined, report: Report) -> None:
     vocabulary = _Vocabulary(examined)
     for facts in examined.facts:
         _check_roots(facts, vocabulary, report)
-        _check_variables(facts.rule.body, vocabulary, report)
+        if not _check_variables(facts.rule.body, vocabulary, report):
+            _check_never_true(facts, report)
     slips = _slips(vocabulary)
     for node, _ in examined.nodes():
         name = step_name(node) if isinstance(node, AxisStep) else None
@@ -133,8 +161,25 @@ def _required(condition: Condition) -> Iterator[str]:
             yield part.name
 
 
-def _check_variables(body: Expr, vocabulary: _Vocabulary, report: Report) -> None:
-    """A bare name that is an element nowhere else, where a variable of that name is in scope."""
+def _check_never_true(facts: RuleFacts, report: Report) -> None:
+    writes = facts.writes
+    if facts.skip != NEVER or not (writes.messages or writes.resets or writes.events):
+        return
+    rule = facts.rule
+    roots = [node for node in rule.nodes if isinstance(node, Path | AxisStep)]
+    report.say(
+        codes.NEVER_TRUE,
+        rule.span,
+        f"the rule `{rule.name}` never does anything: no message can meet its condition",
+        help="a message has one root element; `//name` finds an element anywhere, `/name` only the root"
+        if roots
+        else "take the rule away, or let its condition ask something of the message",
+    )
+
+
+def _check_variables(body: Expr, vocabulary: _Vocabulary, report: Report) -> bool:
+    """A bare name that is an element nowhere else, where a variable of that name is in scope. Whether there is one."""
+    found = False
     for node, bindings in walk_bound(body):
         if not isinstance(node, AxisStep) or node.predicates or not is_child_step(node):
             continue
@@ -149,6 +194,8 @@ def _check_variables(body: Expr, vocabulary: _Vocabulary, report: Report) -> Non
             f"`{node.span.text}` is an element here, but there is a variable `${name}`",
             help=f"did you mean `${name}`?",
         )
+        found = True
+    return found
 
 
 def _slips(vocabulary: _Vocabulary) -> dict[str, str]:

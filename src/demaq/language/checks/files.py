@@ -8,8 +8,17 @@ from demaq.language.files import Files, Problem
 
 _CODES: dict[str, Code] = {
     "missing": codes.FILE_MISSING,
+    "outside": codes.FILE_OUTSIDE,
     "malformed": codes.FILE_MALFORMED,
     "invalid": codes.SCHEMA,
+}
+
+
+_HELP: dict[str, str] = {
+    "missing": "file names are relative to the folder of the application",
+    "outside": "put it into the folder, so that the application is complete in it",
+    "malformed": "correct the file",
+    "invalid": "correct the file",
 }
 
 
@@ -45,12 +54,14 @@ def _check_option(option: t.Option, files: Files, report: Report) -> None:
 def _complain(found: object, span: Span, report: Report, what: str) -> None:
     if isinstance(found, Problem):
         text = f"{what} is not valid: {found.message}" if found.kind == "invalid" else found.message
-        missing = "file names are relative to the folder of the application" if found.kind == "missing" else None
-        report.say(_CODES[found.kind], span, text, help=missing)
+        report.say(_CODES[found.kind], span, text, help=_HELP[found.kind])
 
 
 def _check_collection(statement: t.CollectionStatement, files: Files, report: Report) -> None:
     pattern = statement.pattern
+    if files.is_outside(pattern.path):
+        _complain(files.document(pattern.path), pattern.span, report, "the collection")
+        return
     matching = files.matching(pattern.path)
     if not matching:
         report.say(

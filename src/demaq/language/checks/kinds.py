@@ -7,7 +7,18 @@ from demaq.language.examined import Examined
 from demaq.language.linked import LinkedModule
 from demaq.language.symbols import Symbols, symbol
 from demaq.model import RELIABLE_MESSAGING, Queue, QueueKind, QueueMode
-from demaq.xquery.tree import Name, String
+from demaq.xquery.tree import (
+    AxisStep,
+    Computed,
+    DirectComment,
+    DirectPI,
+    Expr,
+    KindTest,
+    Name,
+    Number,
+    Path,
+    String,
+)
 
 
 def check(examined: Examined, report: Report) -> None:
@@ -75,6 +86,13 @@ def _check_target(queue: Queue | None, statement: t.RuleStatement, report: Repor
 
 
 def _check_enqueue(action: t.Enqueue, module: LinkedModule, symbols: Symbols, report: Report) -> None:
+    if _is_no_message(action.body):
+        report.say(
+            codes.NOT_A_MESSAGE,
+            action.body.span,
+            "what is enqueued is no message: a message is one element",
+            help="build one, such as `<name>{ … }</name>`",
+        )
     queue = symbols.queues.get(symbol(action.queue, module.context))
     if queue is None:
         return
@@ -89,6 +107,23 @@ def _check_enqueue(action: t.Enqueue, module: LinkedModule, symbols: Symbols, re
         _check_echo(action, queue, symbols, report)
 
 
+def _is_no_message(body: Expr) -> bool:
+    """Nodes that are neither elements nor documents; what is no node is found where types are checked."""
+    if isinstance(body, Computed):
+        return body.kind not in ("element", "document")
+    last = body.steps[-1] if isinstance(body, Path) and body.steps else body
+    if isinstance(last, AxisStep):
+        return last.axis == "attribute" or (isinstance(last.test, KindTest) and last.test.kind in _LEAVES)
+    return isinstance(body, DirectComment | DirectPI)
+
+
+_LEAVES = ("text", "comment", "processing-instruction", "attribute", "namespace-node")
+_ECHO_EXAMPLES = {
+    "timeout": 'with timeout value xs:dayTimeDuration("P14D")',
+    "target": 'with target value "Q"',
+}
+
+
 def _check_echo(action: t.Enqueue, queue: Queue, symbols: Symbols, report: Report) -> None:
     given = {str(clause.name): clause for clause in action.properties}
     missing = [name for name in ("timeout", "target") if name not in given]
@@ -97,7 +132,15 @@ def _check_echo(action: t.Enqueue, queue: Queue, symbols: Symbols, report: Repor
             codes.ECHO_PROPERTIES,
             action.queue.span,
             f"a message for the echo queue `{queue.name}` needs {' and '.join(f'`{name}`' for name in missing)}",
-            help='add `with timeout value xs:dayTimeDuration("P14D") with target value "finance"`',
+            help=f"add `{' '.join(_ECHO_EXAMPLES[name] for name in missing)}`",
+        )
+    timeout = given["timeout"].value if "timeout" in given else None
+    if isinstance(timeout, Number | String):
+        report.say(
+            codes.ECHO_PROPERTIES,
+            timeout.span,
+            "a timeout is a duration, or a point in time",
+            help='write it with its type: `xs:dayTimeDuration("P14D")` or `xs:dateTime("2030-01-01T00:00:00Z")`',
         )
     target = given["target"].value if "target" in given else None
     if not isinstance(target, String):

@@ -1,18 +1,14 @@
 """Properties that are set or read where they cannot be."""
 
-from collections.abc import Iterable
-
 from demaq.diagnostics import Note, Report, did_you_mean, listing
 from demaq.language import codes, qs
 from demaq.language import tree as t
 from demaq.language.examined import Examined
 from demaq.language.linked import LinkedModule, LinkedRule
-from demaq.language.symbols import Symbols, symbol, symbol_of_text
+from demaq.language.symbols import Symbols, property_help, symbol, symbol_of_text
 from demaq.model import (
     COMMUNICATION_PROPERTIES,
     ECHO_PROPERTIES,
-    SETTABLE_PROPERTIES,
-    SYSTEM_PROPERTIES,
     Property,
     PropertyMode,
     QueueKind,
@@ -41,6 +37,7 @@ def _check_set(action: t.Enqueue, module: LinkedModule, symbols: Symbols, report
                 clause.name.span,
                 f"the property `{clause.name}` is set twice",
                 notes=[Note("it is set here first", seen[name].span)],
+                help="take one of the two away",
             )
         seen[name] = clause.name
         _check_one(clause.name, name, action, module, symbols, report)
@@ -57,7 +54,7 @@ def _check_one(
             codes.SYSTEM_SET,
             written.span,
             f"the property `{written}` is set by the system alone",
-            help=f"the properties that a rule may set are {listing([*symbols.properties.names, *SETTABLE_PROPERTIES])}",
+            help=f"the properties that may be set for `{queue_name}` are {listing(_settable_on(queue_name, symbols))}",
         )
     elif name in COMMUNICATION_PROPERTIES or name in symbols.properties.broken or queue is None:
         return
@@ -67,9 +64,10 @@ def _check_one(
                 codes.NOT_ON_QUEUE,
                 written.span,
                 f"`{written}` belongs to messages for echo queues, but `{queue_name}` is none",
+                help="leave it away, or enqueue into an echo queue",
             )
     elif defined is None:
-        known = [*_settable_on(queue_name, symbols), *SETTABLE_PROPERTIES]
+        known = _settable_on(queue_name, symbols)
         report.say(
             codes.UNKNOWN_PROPERTY,
             written.span,
@@ -88,12 +86,15 @@ def _check_one(
         )
 
 
-def _settable_on(queue: str, symbols: Symbols) -> Iterable[str]:
-    return (
+def _settable_on(name: str, symbols: Symbols) -> list[str]:
+    queue = symbols.queues.get(name)
+    is_echo = queue is not None and queue.kind is QueueKind.ECHO
+    own = (
         defined.name
         for defined in symbols.properties
-        if queue in defined.queues and defined.mode is not PropertyMode.FIXED
+        if name in defined.queues and defined.mode is not PropertyMode.FIXED
     )
+    return [*own, *COMMUNICATION_PROPERTIES, *(ECHO_PROPERTIES if is_echo else ())]
 
 
 def _say_fixed(written: Name, defined: Property, symbols: Symbols, report: Report) -> None:
@@ -117,12 +118,11 @@ def _check_known(call: FunctionCall, module: LinkedModule, symbols: Symbols, rep
         return
     key = symbol_of_text(name.value, module.context)
     if symbols.property_type(key) is None and key not in symbols.properties:
-        known = [*symbols.properties.names, *SYSTEM_PROPERTIES, *SETTABLE_PROPERTIES]
         report.say(
             codes.UNKNOWN_PROPERTY,
             name.span,
             f"there is no property `{name.value}`",
-            help=did_you_mean(key, known, "properties"),
+            help=property_help(key, symbols),
         )
 
 

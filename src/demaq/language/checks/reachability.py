@@ -33,11 +33,13 @@ def _check_unreachable(examined: Examined, report: Report) -> None:
         if name in reached:
             continue
         reason = "only rules that nothing reaches put" if name in fed else "no rule puts"
+        is_basic = name in local
         report.say(
             codes.UNREACHABLE,
             statement.name.span,
-            f"nothing reaches the queue `{name}`: {reason} messages into it, and it is no incoming gateway",
-            help="enqueue into it, make it an incoming gateway, or take it away",
+            f"nothing reaches the queue `{name}`: {reason} messages into it"
+            + (", and it is no incoming gateway" if is_basic else ""),
+            help=f"enqueue into it, {'make it an incoming gateway, ' if is_basic else ''}or take it away",
         )
 
 

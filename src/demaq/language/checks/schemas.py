@@ -5,7 +5,7 @@ from lxml import etree
 from demaq.diagnostics import Report, listing
 from demaq.language import codes
 from demaq.language import tree as t
-from demaq.language.analysis.condition import NEVER, AllOf, Condition, Root
+from demaq.language.analysis.condition import AllOf, Condition, Root
 from demaq.language.analysis.facts import RuleFacts
 from demaq.language.analysis.writes import Write
 from demaq.language.examined import Examined
@@ -67,15 +67,6 @@ def _check_constant_messages(facts: RuleFacts, examined: Examined, report: Repor
 
 def _check_condition(facts: RuleFacts, examined: Examined, report: Report) -> None:
     rule = facts.rule
-    acts = facts.writes.messages or facts.writes.resets or facts.writes.events
-    if facts.skip == NEVER and acts:
-        report.say(
-            codes.NEVER_TRUE,
-            rule.span,
-            f"the rule `{rule.name}` never does anything: no message can meet its condition",
-            help="a message has one root element; `//name` finds an element anywhere, `/name` only the root",
-        )
-        return
     schemas = [_schema(examined, queue) for queue in rule.input_queues]
     known = [schema for schema in schemas if schema is not None]
     if not schemas or len(known) != len(schemas):

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from demaq.diagnostics import Note, Report
 from demaq.language import codes
 from demaq.language.analysis.facts import RuleFacts
-from demaq.language.analysis.outlook import possible_enqueues
+from demaq.language.analysis.outlook import is_certainly_empty, possible_enqueues
 from demaq.language.analysis.writes import Write
 from demaq.language.examined import Examined
+from demaq.language.linked import LinkedRule
+from demaq.model import PropertyMode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +25,7 @@ def check(examined: Examined, report: Report) -> None:
     graph = _graph(examined)
     for component in _cycles(graph):
         first = min(component, key=lambda step: (step.write.span.source.name, step.write.span.start))
-        _complain(_shortest_cycle(first, graph), report)
+        _complain(_shortest_cycle(first, graph), _roots(component, first), report)
 
 
 def _graph(examined: Examined) -> dict[_Step, list[_Step]]:
@@ -42,14 +44,28 @@ def _graph(examined: Examined) -> dict[_Step, list[_Step]]:
         graph[step] = [
             following
             for facts in by_queue.get(queue, ())
-            for following in _follow(step, facts, by_rule.get(id(facts), []))
+            for following in _follow(step, facts, by_rule.get(id(facts), []), examined)
         ]
     return graph
 
 
-def _follow(step: _Step, facts: RuleFacts, steps: list[_Step]) -> Iterator[_Step]:
+def _is_outside(step: _Step, rule: LinkedRule, examined: Examined) -> bool:
+    """Is the message certainly in no slice of the rule's slicing, since its fixed property is empty?"""
+    if rule.slicing is None:
+        return False
+    defined = examined.symbols.properties.get(rule.slicing.property)
+    if defined is None or defined.mode is not PropertyMode.FIXED:
+        return False
+    queue = step.write.echo_target or step.write.queue
+    values = [value for value in examined.values_of(defined.name) if queue in value.queues]
+    return bool(values) and all(is_certainly_empty(value.value, step.write.shape, value.module) for value in values)
+
+
+def _follow(step: _Step, facts: RuleFacts, steps: list[_Step], examined: Examined) -> Iterator[_Step]:
     """The enqueues of a rule that are not ruled out for the message of a step."""
     if not steps:
+        return
+    if _is_outside(step, facts.rule, examined):
         return
     possible = {action.span for action in possible_enqueues(facts.rule, step.write.shape)}
     yield from (other for other in steps if other.write.span in possible)
@@ -119,7 +135,13 @@ def _shortest_cycle(start: _Step, graph: dict[_Step, list[_Step]]) -> list[_Step
     return [start]
 
 
-def _complain(cycle: list[_Step], report: Report) -> None:
+def _roots(component: list[_Step], first: _Step) -> list[str]:
+    """The root elements of all messages by which the rule can trigger itself; none if one is not known."""
+    own = [step.write.shape.roots for step in component if step.facts is first.facts]
+    return [] if None in own else sorted({root for roots in own for root in roots or ()})
+
+
+def _complain(cycle: list[_Step], roots: list[str], report: Report) -> None:
     first = cycle[0]
     rule = first.facts.rule
     others = list(dict.fromkeys(step.facts.rule.name for step in cycle[1:] if step.facts.rule is not rule))
@@ -130,9 +152,9 @@ def _complain(cycle: list[_Step], report: Report) -> None:
         for step in cycle[1:]
     ]
     guard = ""
-    if rule.slicing is not None and first.write.shape.roots and len(first.write.shape.roots) == 1:
-        (root,) = first.write.shape.roots
-        guard = f"; for example `and not(qs:slice()[/{root}])`, since the message itself is in the slice"
+    if rule.slicing is not None and roots:
+        tests = " or ".join(f"/{root}" for root in roots)
+        guard = f"; for example `and not(qs:slice()[{tests}])`, since the message itself is in the slice"
     report.say(
         codes.TRIGGERS_ITSELF,
         first.write.span,

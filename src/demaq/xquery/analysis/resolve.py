@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
-from demaq.diagnostics import Report, Span, did_you_mean, listing
+from demaq.diagnostics import Report, Span, did_you_mean, listing, nearest
 from demaq.xquery import tree as t
 from demaq.xquery.analysis import codes
 from demaq.xquery.analysis.context import FN, LOCAL, XS, StaticContext
@@ -53,6 +53,8 @@ class Resolver(t.Transformer):
         if name.prefix is None and name.uri is not None:
             return name
         uri = self._context.expand(name.prefix, default)
+        if uri == "http://demaq.org/unknown":  # declared, but the declaration could not be read
+            return replace(name, prefix=None, uri=uri)
         if uri is None:
             self._report.say(
                 codes.UNKNOWN_PREFIX,
@@ -91,26 +93,27 @@ class Resolver(t.Transformer):
         return replace(node, name=name, type=type_name, inner=inner)
 
     def visit_AtomicType(self, node: t.AtomicType) -> t.Node:
-        return replace(node, name=self._type_name(node.name))
+        name = self._type_name(node.name)
+        return t.KindTest(node.span, "item") if name is None else replace(node, name=name)
 
     def visit_SingleType(self, node: t.SingleType) -> t.Node:
         # A cast to a type that is not known may give anything: what has no type fits everywhere.
-        return replace(node, name=self._type_name(node.name, "untypedAtomic"))
+        untyped = t.Name(node.span, "untypedAtomic", "xs", XS)
+        return replace(node, name=self._type_name(node.name) or untyped)
 
-    def _type_name(self, name: t.Name, otherwise: str = "anyAtomicType") -> t.Name:
+    def _type_name(self, name: t.Name) -> t.Name | None:
         resolved = self._named(name, self._context.element_namespace)
-        if resolved.uri == "http://demaq.org/unknown":
-            return t.Name(name.span, otherwise, "xs", XS)
-        if resolved.uri != XS or resolved.local not in TYPES:
-            known = [f"xs:{local}" for local in TYPES]
+        if resolved.uri == XS and resolved.local in TYPES:
+            return resolved
+        if resolved.uri != "http://demaq.org/unknown":
+            close = nearest(name.local, TYPES)
             self._report.say(
                 codes.UNKNOWN_TYPE,
                 name.span,
                 f"there is no type `{name}`",
-                help=did_you_mean(f"xs:{name.local}", known, "types"),
+                help=f"did you mean `xs:{close}`?" if close else "take a built-in type such as `xs:string`",
             )
-            return t.Name(name.span, otherwise, "xs", XS)
-        return resolved
+        return None
 
     # Variables
 
@@ -299,16 +302,19 @@ class Resolver(t.Transformer):
         )
 
     def _function_help(self, name: t.Name) -> str:
-        known = {self._shown(function) for function in (*FUNCTIONS, *self._context.functions)}
-        qualified = f"{name.prefix}:{name.local}" if name.prefix else name.local
-        nearby = {shown for shown in known if shown.rpartition(":")[0] == (name.prefix or "")}
+        """The nearest function with that prefix; of few, all of them."""
         own = {self._shown(function) for function in self._context.functions}
-        if f"local:{name.local}" in known:
+        if f"local:{name.local}" in own:
             return f"did you mean `local:{name.local}`?"
-        if len(nearby) > 40:
-            text = did_you_mean(qualified, nearby, "functions")
-            return text.split(" The functions are")[0] if text.startswith("did") else "no such function is built in"
-        return did_you_mean(qualified, nearby or own, "functions there")
+        every = own | {self._shown(function) for function in FUNCTIONS}
+        alike = {shown.rpartition(":")[2]: shown for shown in every if shown.rpartition(":")[0] == (name.prefix or "")}
+        close = nearest(name.local, alike)
+        if close is not None:
+            return f"did you mean `{alike[close]}`?"
+        if name.uri == LOCAL:
+            return f"declare it before the rules: `declare function {name}(…) {{ … }};`"
+        few = 0 < len(alike) <= 12
+        return f"the functions there are {listing(alike.values())}" if few else "no such function is built in"
 
     def _shown(self, expanded: str) -> str:
         uri, _, local = expanded[2:].partition("}")

@@ -38,10 +38,10 @@ def flwor(p: Parser) -> Expr | None:
     return Flwor(p.span(start), clauses, result)
 
 
-def _missing_return(p: Parser) -> str | None:
-    if p.at("}", ")", ";"):
-        return "a `for` or `let` needs a `return` that says what to give back"
-    return None
+def _missing_return(p: Parser) -> str:
+    if p.at("}", ")") and p.peek(1).text == "return":
+        return f"the `return` stands behind the `{p.peek().text}`: take the `{p.peek().text}` away"
+    return "a `for` or `let` needs a `return` that says what to give back"
 
 
 def _begins(p: Parser) -> bool:
