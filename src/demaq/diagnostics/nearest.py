@@ -17,8 +17,9 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     for candidate in names:
         if candidate.casefold() == name.casefold():
             return candidate
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
-    return close[0] if close else None
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.65)
+    begun = (candidate for candidate in names if len(name) >= 4 and candidate.casefold().startswith(name.casefold()))
+    return close[0] if close else next(begun, None)
 
 
 def did_you_mean(name: str, known: Collection[str], what: str) -> str:
@@ -30,8 +31,8 @@ def did_you_mean(name: str, known: Collection[str], what: str) -> str:
     if not known:
         return f"there are no {what}"
     close = nearest(name, known)
-    if close is not None and len(known) == 1:
-        return f"did you mean `{close}`?"
+    if len(known) == 1:
+        return f"did you mean `{close}`?" if close is not None else f"there is only {listing(known)}"
     question = f"did you mean `{close}`? The" if close else "the"
     return f"{question} {what} are {listing(known)}"
 

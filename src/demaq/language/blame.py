@@ -17,8 +17,11 @@ from demaq.xquery.saxon import Saxon, SaxonError
 
 _OPERATORS: tuple[tuple[str, tuple[type, ...]], ...] = (
     ("Arithmetic operator", (t.Arithmetic, t.Unary)),
-    ("Cannot compare", (t.Comparison,)),
+    ("annot compare", (t.Comparison,)),
+    ("duplicate key", (t.MapConstructor,)),
+    ("Duplicate key", (t.MapConstructor,)),
 )
+_ADDED = ("XQTY0105",)  # something that cannot be the content of an element
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 _ARGUMENT = re.compile(rf"({'|'.join(_ORDINALS)}) argument of (?:\w+:|Q\{{[^}}]*\}})?([\w.-]+)")
 _RESULT = re.compile(r"result of a call to (?:\w+:|Q\{[^}]*\})?([\w.-]+)")
@@ -36,7 +39,19 @@ def culprit(printed: Printed, module: t.Module, error: SaxonError) -> t.Node | N
         found = find(covering, printed, module, error.message)
         if found is not None:
             return found
+    if error.code in _ADDED:
+        return _content(covering)
     return next((stretch.node for stretch in covering), None)
+
+
+def _content(covering: list[Stretch]) -> t.Node | None:
+    """The largest expression inside the innermost element."""
+    found = None
+    for stretch in covering:
+        if isinstance(stretch.node, t.DirectElement | t.Computed):
+            break
+        found = stretch.node
+    return found
 
 
 def _expressions_at(printed: Printed, offset: int) -> Iterator[Stretch]:
@@ -109,14 +124,23 @@ def narrowed(module: t.Module, error: SaxonError, saxon: Saxon) -> t.Node | None
             return (other.code, other.message) != (error.code, error.message)
         return True
 
-    return _smallest(module, is_to_blame)
+    path = list(_way_to_blame(module, is_to_blame))[::-1]
+    around = [Stretch(0, 0, node) for node in path]
+    nothing = Printed("", ())
+    for find in (_argument_of_call, _operator):
+        found = find(around, nothing, module, error.message)
+        if found is not None:
+            return found
+    return next(iter(path), None)
 
 
-def _smallest(node: t.Node, is_to_blame: Callable[[t.Node], bool]) -> t.Node | None:
+def _way_to_blame(node: t.Node, is_to_blame: Callable[[t.Node], bool]) -> Iterator[t.Node]:
+    """From the outermost expression that is to blame to the smallest."""
     for child in _nearest_expressions(node):
         if is_to_blame(child):
-            return _smallest(child, is_to_blame) or child
-    return None
+            yield child
+            yield from _way_to_blame(child, is_to_blame)
+            return
 
 
 def _nearest_expressions(node: t.Node) -> Iterator[t.Expr]:

@@ -17,8 +17,6 @@ _CODES: dict[str, Code] = {
 _HELP: dict[str, str] = {
     "missing": "file names are relative to the folder of the application",
     "outside": "put it into the folder, so that the application is complete in it",
-    "malformed": "correct the file",
-    "invalid": "correct the file",
 }
 
 
@@ -54,7 +52,7 @@ def _check_option(option: t.Option, files: Files, report: Report) -> None:
 def _complain(found: object, span: Span, report: Report, what: str) -> None:
     if isinstance(found, Problem):
         text = f"{what} is not valid: {found.message}" if found.kind == "invalid" else found.message
-        report.say(_CODES[found.kind], span, text, help=_HELP[found.kind])
+        report.say(_CODES[found.kind], span, text, help=_HELP.get(found.kind))
 
 
 def _check_collection(statement: t.CollectionStatement, files: Files, report: Report) -> None:

@@ -136,7 +136,14 @@ class _Checker:
 
     def _literal(self, call: FunctionCall, name: String, module: LinkedModule) -> None:
         key = symbol_of_text(name.value, module.context)
-        if call.name.expanded == qs.QUEUE:
+        if call.name.expanded == qs.QUEUE and key in self._symbols.slicings:
+            self._report.say(
+                codes.UNKNOWN_QUEUE,
+                name.span,
+                f"`{name.value}` is a slicing, not a queue",
+                help="in a rule for the slicing, `qs:slice()` gives the messages of the slice",
+            )
+        elif call.name.expanded == qs.QUEUE:
             self._known(self._symbols.queues, key, name, codes.UNKNOWN_QUEUE, module)
         elif call.name.expanded == qs.COLLECTION:
             self._known(self._symbols.collections, key, name, codes.UNKNOWN_COLLECTION, module)

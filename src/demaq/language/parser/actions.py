@@ -2,21 +2,33 @@
 
 from dataclasses import replace
 
+from demaq.diagnostics import nearest
 from demaq.language.tree import ACTIONS, Enqueue, EventParameter, Raise, Reset, WithProperty
 from demaq.xquery.parser import XQUERY, Kind, Parser, Token
 from demaq.xquery.tree import Expr, Name, Range, Sequence
 
 _VERBS = ("enqueue", "reset", "raise")
+_OTHER_VERBS = ("insert", "delete", "replace", "rename", "send", "put", "push", "emit", "publish")
 
 
 def action(p: Parser) -> Expr | None:
     if not _begins_action(p, 0):
+        _refuse_other_verb(p)
         return None
     start = p.take().start
     verb = p.take().text
     if verb == "enqueue":
         return _enqueue(p, start)
     return _reset(p, start) if verb == "reset" else _raise(p, start)
+
+
+def _refuse_other_verb(p: Parser) -> None:
+    """`do` is an element as well; what is almost an action, or one of other update languages, is meant as one."""
+    verb = p.peek(1)
+    meant = nearest(verb.text, _VERBS) if verb.kind is Kind.NAME else None
+    if meant is not None or (verb.kind is Kind.NAME and verb.text in _OTHER_VERBS):
+        p.take()
+        p.fail_expected("`enqueue`, `reset` or `raise`", help=f"did you mean `do {meant or 'enqueue'}`?")
 
 
 def _begins_action(p: Parser, distance: int) -> bool:
@@ -27,7 +39,9 @@ def branch(p: Parser) -> Expr:
     """What follows `then`, `else` and `return`: a list of actions belongs to it as a whole."""
     start = p.peek().start
     if p.at("else") and _begins_expression(p.peek(1)):
-        p.fail_expected("an action, or `()`", help="for nothing write `()`")
+        p.fail_expected("an action, or `()`", help="for nothing, write `then ()`")
+    if p.at("enqueue") and p.peek(1).text in ("<", "$", "(") and not p.source.text.startswith(" ", p.peek(1).end):
+        p.fail("expected `do` before `enqueue`", p.peek(), help="an action begins with `do`: `do enqueue E into Q`")
     first = p.expr_single()
     if not isinstance(first, ACTIONS):
         return first

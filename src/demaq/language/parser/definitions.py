@@ -10,7 +10,8 @@ from demaq.language.tree import (
     Statement,
     ValueClause,
 )
-from demaq.xquery.parser import Parser
+from demaq.xquery.parser import Kind, Parser
+from demaq.xquery.tree import Name
 
 _MODES = ("fixed", "inherited")
 
@@ -53,6 +54,24 @@ def collection(p: Parser, start: int) -> Statement:
     return CollectionStatement(p.span(start), name, pattern)
 
 
+_REACTS = "a rule reacts when something holds: `if (…) then do …`"
+
+
+def _errorqueue(p: Parser) -> Name:
+    if p.at("if") and p.peek(1).text == "(":
+        p.fail_expected("the name of a queue")
+    return p.name("the name of a queue")
+
+
+def _expect_conditional(p: Parser) -> None:
+    """Whether the body is a conditional is checked later; what is none by a slip is better said here."""
+    if p.at_end() or p.peek().kind is Kind.STOP or p.at("when", "where", "whenever", "then"):
+        p.fail_expected("`if`", help=_REACTS)
+    if p.at("if") and p.peek(1).text != "(":
+        p.take()
+        p.fail_expected("`(`", help="a condition stands in parentheses: `if (…) then …`")
+
+
 def rule(p: Parser, start: int) -> Statement:
     name = p.name("the name of the rule")
     p.expect("for", help="a rule is for a queue or a slicing: `create rule R for Q if (…) then …`")
@@ -61,6 +80,7 @@ def rule(p: Parser, start: int) -> Statement:
             "the name of a queue or slicing", help="a rule is for a queue or a slicing: `create rule R for Q`"
         )
     target = p.name("the name of a queue or slicing")
-    errorqueue = p.name("the name of a queue") if p.accept("errorqueue") else None
+    errorqueue = _errorqueue(p) if p.accept("errorqueue") else None
+    _expect_conditional(p)
     body = expression(p)
     return RuleStatement(p.span(start), name, target, errorqueue, body)

@@ -1,5 +1,8 @@
 """Telling an error in an expression from one in a statement."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from demaq.diagnostics import DemaqError
 from demaq.xquery import XQuerySyntaxError
 from demaq.xquery.parser import Parser
@@ -14,9 +17,17 @@ class ExpressionSyntaxError(DemaqError):
         self.error = error
 
 
-def expression(p: Parser) -> Expr:
-    """An ExprSingle inside a statement."""
+_T = TypeVar("_T")
+
+
+def xquery(p: Parser, parse: Callable[[Parser], _T]) -> _T:
+    """What is XQuery inside a module."""
     try:
-        return p.expr_single()
+        return parse(p)
     except XQuerySyntaxError as error:
         raise ExpressionSyntaxError(error) from error
+
+
+def expression(p: Parser) -> Expr:
+    """An ExprSingle inside a statement."""
+    return xquery(p, Parser.expr_single)

@@ -5,12 +5,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from demaq.diagnostics import Code, Report, Severity, Source, Span, nearest
+from demaq.diagnostics import Code, Report, Severity, Source, Span, did_you_mean, nearest
 from demaq.language import codes
 from demaq.language.parser import definitions, queues
 from demaq.language.parser.actions import QML
-from demaq.language.parser.errors import ExpressionSyntaxError
-from demaq.language.tree import ModuleSyntax, Statement
+from demaq.language.parser.errors import ExpressionSyntaxError, xquery
+from demaq.language.tree import (
+    CollectionStatement,
+    ModuleSyntax,
+    PropertyStatement,
+    QueueStatement,
+    RuleStatement,
+    Statement,
+)
 from demaq.xquery import XQuerySyntaxError
 from demaq.xquery.parser import DECLARATIONS, Kind, Parser, Token, begins_declaration, declaration
 from demaq.xquery.recursion import deep_recursion
@@ -114,7 +121,7 @@ class _ModuleParser:
             self._broken.append(Broken(declared.group(1), declared.group(2)))
         elif statement is not None and nearest(statement.group(1), ["create"]):
             kind = nearest(statement.group(2), STATEMENTS)
-            if kind is not None:
+            if kind is not None and statement.group(3) not in ("create", "declare"):
                 self._broken.append(Broken(kind, statement.group(3)))
         following = _NEXT_STATEMENT.search(self._source.text, begin + 1)
         self._p.seek(following.start(1) if following else len(self._source.text))
@@ -140,7 +147,7 @@ class _ModuleParser:
         if p.accept(";"):
             return
         if begins_declaration(p):
-            self._prolog.append(declaration(p))
+            self._prolog.append(xquery(p, declaration))
             p.expect(";", help="a declaration ends with `;`")
         elif p.at("create"):
             self._statement()
@@ -183,42 +190,66 @@ class _ModuleParser:
     def _after_statement(self, token: Token) -> str | None:
         """Why what follows a statement is no new one."""
         before = self._source.text[: self._p.last_end].rstrip()
-        last = self._statements[-1].span.text.split()[1] if self._statements else ""
+        last = self._statements[-1] if self._statements and not before.endswith(";") else None
         if token.text == "module":
-            return "the heading of a module stands at its very beginning"
-        if before.endswith("reset"):
-            return "`do reset S key E` resets one slice of S, `do reset` the current one"
-        if last == "queue":
-            return _queue_help(token)
-        if token.text in queues.OPTION_NAMES:
-            return "options come after the name of the queue; `errorqueue` of a rule before its `if`"
-        if last == "property" and token.kind is not Kind.SYMBOL:
-            return "a value comes after the word `value`, further queues after a comma"
-        if token.text == "," and last == "rule":
-            return "the rule ended before this comma: put several actions into parentheses"
-        if token.text in ("else", "elseif", "elsif", "elif"):
-            if token.text == "else":
-                return "this `else` has no `if`: the statement ended before it"
-            return "write `else if (…) then …`, in two words"
-        if last == "rule" and token.text in ("do", "enqueue", "reset", "raise"):
-            return "actions stand between commas, in parentheses if there are several: `(do …, do …)`"
+            return "the heading of a module stands at its beginning, once"
         if token.text in ("}", ")", "]"):
             return f"this `{token.text}` closes nothing: take it away"
+        if token.text in queues.OPTION_NAMES and before.endswith(";"):
+            return "options come after the name of the queue, without `;` between them"
+        if before.endswith("reset"):
+            return "`do reset S key E` resets one slice of S, `do reset` the current one"
+        if isinstance(last, QueueStatement):
+            return _after_queue(last, token)
+        if isinstance(last, PropertyStatement):
+            return _after_property(token)
+        if isinstance(last, CollectionStatement):
+            return _QUOTES if token.text == "/" else None
+        return self._after_rule(token) if isinstance(last, RuleStatement) else None
+
+    def _after_rule(self, token: Token) -> str | None:
+        following = self._p.peek(1)
+        if token.text == "," and following.kind in (Kind.STOP, Kind.END):
+            return "take the comma away, or add another action"
+        if token.text == "," and self._p.peek(2).text == "value":
+            return "each property has a `with` of its own: `with P value E with Q value F`"
+        if token.text == ",":
+            return "the rule ended before this comma: put several actions into parentheses"
+        if token.text == "else":
+            return "this `else` has no `if`: the statement ended before it"
+        if token.text in ("elseif", "elsif", "elif"):
+            return "write `else if (…) then …`, in two words"
+        if token.text == "value":
+            return "a property is set by `with P value E`"
+        if token.kind is Kind.NAME and token.text in ("do", "for", "let", "if", "switch", "typeswitch"):
+            return "several actions are separated by commas, in parentheses: `(do …, do …)`"
+        if token.text in queues.OPTION_NAMES:
+            return "`errorqueue` of a rule stands before its `if`"
         return None
 
 
-def _queue_help(token: Token) -> str:
-    meant = nearest(token.text, queues.OPTION_NAMES) if token.kind is Kind.NAME else None
+_QUOTES = "a file name with slashes or blanks stands in quotes"
+
+
+def _after_queue(statement: QueueStatement, token: Token) -> str | None:
+    name = str(statement.name)
+    if name in queues.OPTION_NAMES:
+        return f"this queue is called `{name}`: the name stands before the options"
     if token.text == ",":
         return "options of a queue stand one after the other, without commas"
+    if token.text == "/":
+        return _QUOTES
     if token.text == "port":
         return "`port` belongs to `interface FILE port NAME`"
     if token.text == "policy":
         return "`policy` belongs to `using EXTENSION policy FILE`"
-    if meant is not None and token.text != meant:
-        return f"did you mean `{meant}`?"
-    options = ", ".join(f"`{name}`" for name in queues.OPTION_NAMES)
-    return f"the options of a queue are {options}; a file name with slashes or blanks stands in quotes"
+    return did_you_mean(token.text, queues.OPTION_NAMES, "options of a queue") if token.kind is Kind.NAME else None
+
+
+def _after_property(token: Token) -> str:
+    if token.kind is Kind.NAME and token.text not in ("if", "for", "let"):
+        return "queues are separated by commas: `queue crm, finance value …`"
+    return "a computed value follows the word `value`: `queue crm, finance value …`"
 
 
 def _one_of(words: dict[str, Callable[[Parser, int], Statement]]) -> str:

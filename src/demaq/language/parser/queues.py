@@ -54,7 +54,8 @@ def _errorqueue(p: Parser, keyword: Token) -> Option:
 
 def _interface(p: Parser, keyword: Token) -> Option:
     file = file_name(p, "the WSDL file of the interface")
-    p.expect("port", help="an interface names one of its ports: `interface supplier.wsdl port CapacityPort`")
+    slashes = "a file name with slashes or blanks stands in quotes" if p.at("/") else None
+    p.expect("port", help=slashes or "an interface names one of its ports: `interface supplier.wsdl port CapacityPort`")
     port = p.name("the name of a port")
     return InterfaceOption(p.span(keyword.start), keyword.text, file, port)
 

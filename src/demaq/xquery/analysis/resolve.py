@@ -232,14 +232,23 @@ class Resolver(t.Transformer):
         assert isinstance(node, t.InlineFunction | t.FunctionDecl)
         notes = tuple(self.visit(note) for note in node.annotations)
         params = tuple(self.visit(param) for param in node.params)
-        names = [param.name.expanded for param in params]
-        for number, param in enumerate(params):
-            if param.name.expanded in names[:number]:
-                self._report.say(codes.DUPLICATE_PARAM, param.span, f"there are two parameters `${param.name}`")
+        params = self._distinct(params)
         for param in params:
             self._locals[param.name.expanded] = param.name
         result, body = self._optional(node.result), self._optional(node.body)
         return replace(node, annotations=notes, params=params, result=result, body=body)
+
+    def _distinct(self, params: tuple[t.Param, ...]) -> tuple[t.Param, ...]:
+        """A second parameter of the same name is reported, and gets another one."""
+        seen: set[str] = set()
+        found = []
+        for number, param in enumerate(params):
+            if param.name.expanded in seen:
+                self._report.say(codes.DUPLICATE_PARAM, param.span, f"there are two parameters `${param.name}`")
+                param = replace(param, name=replace(param.name, local=f"{param.name.local}-{number}"))
+            seen.add(param.name.expanded)
+            found.append(param)
+        return tuple(found)
 
     def visit_Param(self, node: t.Param) -> t.Node:
         return replace(node, name=self._variable(node.name), type=self._optional(node.type))

@@ -131,7 +131,7 @@ def _attribute_value(p: Parser, quote: str, opened: int) -> tuple[Node, ...]:
             parts.append(_enclosed(p, position))
             run = position = p.last_end
         elif character in "<}":
-            raise _raw_unescaped(p, position)
+            raise _raw_unescaped(p, position, opened)
         else:
             position += 1
 
@@ -147,14 +147,16 @@ def _add_attribute_text(p: Parser, parts: list[Node], start: int, end: int, quot
         parts.append(DirectText(p.lexer.span(start, end), raw))
 
 
-def _raw_unescaped(p: Parser, position: int) -> XQuerySyntaxError:
+def _raw_unescaped(p: Parser, position: int, opened: int | None = None) -> XQuerySyntaxError:
+    """A character that is no text; in an attribute, `opened` is where the value began."""
     character = p.source.text[position]
     written = {"<": "&lt;", "}": "}}"}[character]
-    return XQuerySyntaxError(
-        f"a `{character}` cannot stand here",
-        p.lexer.span(position, position + 1),
-        help=f"as text it is written `{written}`",
-    )
+    help_ = f"as text it is written `{written}`"
+    if opened is not None:
+        line, column = p.source.line_column(opened)
+        quote = p.source.text[opened]
+        help_ = f"is the `{quote}` missing that closes the value of line {line}, column {column}? {help_.capitalize()}"
+    return XQuerySyntaxError(f"a `{character}` cannot stand here", p.lexer.span(position, position + 1), help=help_)
 
 
 def _text(p: Parser, start: int, end: int) -> str:
@@ -171,7 +173,7 @@ def _text(p: Parser, start: int, end: int) -> str:
 
 def _enclosed(p: Parser, position: int) -> Enclosed:
     p.seek(position)
-    body = p.enclosed()
+    body = p.enclosed(in_element=True)
     is_empty = isinstance(body, Sequence) and not body.items
     return Enclosed(p.span(position), None if is_empty else body)
 

@@ -50,6 +50,7 @@ class Parser:
         self.grammar = grammar
         self.lexer = Lexer(source, start, end, grammar.stop)
         self.last_end = start
+        self.in_element = False
         self._depth = 0
 
     # Looking
@@ -189,10 +190,12 @@ class Parser:
     def shallower(self, levels: int = 1) -> None:
         self._depth -= levels
 
-    def enclosed(self) -> Expr | None:
-        """`{ Expr? }`"""
+    def enclosed(self, *, in_element: bool = False) -> Expr | None:
+        """`{ Expr? }`; inside an element, `</` is the end of the element and no comparison."""
+        outer, self.in_element = self.in_element, in_element
         brace = self.expect("{")
         body = None if self.at("}") else self.expr()
+        self.in_element = outer
         self.close("}", brace)
         return body
 
@@ -206,9 +209,8 @@ class Parser:
     def close(self, symbol: str, opened: Token) -> Token:
         if not self.at(symbol):
             line, column = self.source.line_column(opened.start)
-            self.fail_expected(
-                f"`{symbol}`", help=f"it would close the `{opened.text}` of line {line}, column {column}"
-            )
+            closes = f"it would close the `{opened.text}` of line {line}, column {column}"
+            self.fail_expected(f"`{symbol}`", help=common_mistake(self.peek()) or closes)
         return self.take()
 
     # Places and errors
@@ -241,6 +243,4 @@ def common_mistake(token: Token) -> str | None:
         return "`...` stands for something left out: write the expression"
     if token.text == "&":
         return "`&` stands only in text and strings, as in `&amp;`; the conjunction is `and`"
-    if token.text == "}":
-        return "this `}` has no `{` before it: take it away, or add what it should close"
     return None

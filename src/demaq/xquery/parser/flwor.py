@@ -45,6 +45,9 @@ def _missing_return(p: Parser) -> str:
 
 
 def _begins(p: Parser) -> bool:
+    if p.peek(1).kind is Kind.NAME and p.peek(2).text in ("in", ":="):
+        p.take()
+        p.fail_expected("a variable", help=f"a variable begins with `$`: `${p.peek().text}`")
     if p.peek(1).text == "$":
         return True
     return p.at("for") and p.peek(1).text in ("tumbling", "sliding") and p.peek(2).text == "window"

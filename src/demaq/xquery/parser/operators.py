@@ -90,6 +90,8 @@ def _climb(p: Parser, least: int) -> Expr:
 def _level(p: Parser, token: Token) -> int:
     if token.kind not in (Kind.SYMBOL, Kind.NAME):
         return 0
+    if token.text == "<" and p.in_element and p.source.text.startswith("</", token.start):
+        return 0
     level = _LEVELS.get(token.text, 0)
     second = _SECOND_WORD.get(token.text)
     return level if second is None or p.peek(1).text == second else 0

@@ -34,6 +34,14 @@ _TOKEN = re.compile(
 )
 
 
+_STRAIGHT = "strings stand in straight quotes, `\"` or `'`"
+_CHARACTERS = {
+    **dict.fromkeys("\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb", _STRAIGHT),
+    "\u00a0": "this is a no-break space: replace it by a plain one",
+    "\\": 'inside strings, a quote is doubled: `""`',
+}
+
+
 class Kind(Enum):
     NAME = "name"  # a or a:b
     BRACED = "braced"  # Q{uri}, to be followed by a name or *
@@ -148,9 +156,11 @@ class Lexer:
 
     def _no_character(self, position: int) -> XQuerySyntaxError:
         character = self.text[position]
+        shown = f"`{character}` " if character.isprintable() else ""
         return XQuerySyntaxError(
-            f"the character {character!r} (U+{ord(character):04X}) cannot stand here",
+            f"the character {shown}(U+{ord(character):04X}) cannot stand here",
             self.span(position, position + 1),
+            help=_CHARACTERS.get(character),
         )
 
     def span(self, start: int, end: int) -> Span:
