@@ -53,8 +53,7 @@ class Highlight:
             state = state._replace(entries=tuple(entry._replace(start=("", -1)) for entry in state.entries))
             state, regions = highlight_line(self._compiler, state, line, first_line=number == 0)
             tokens += [
-                Token(start=offset + region.start, end=offset + region.end, scopes=region.scope)
-                for region in regions
+                Token(start=offset + region.start, end=offset + region.end, scopes=region.scope) for region in regions
             ]
             offset += len(line)
         left_open = tuple(entry.scope[-1] for entry in state.entries[1:])

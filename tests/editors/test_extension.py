@@ -79,7 +79,5 @@ def test_textmate_has_the_same_grammar(editors: Path, grammar: Json) -> None:
 
 @pytest.mark.parametrize("module", [["grammar", "--check"], ["doctest", "grammar/lexis.py"]], ids=" ".join)
 def test_the_grammar_is_written_from_its_source(module: list[str], editors: Path) -> None:
-    checked = subprocess.run(
-        [sys.executable, "-m", *module], cwd=editors, capture_output=True, text=True, check=False
-    )
+    checked = subprocess.run([sys.executable, "-m", *module], cwd=editors, capture_output=True, text=True, check=False)
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")

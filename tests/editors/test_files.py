@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.editors.conftest import Highlight, Highlighted
+    from editors.conftest import Highlight, Highlighted
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = Path(__file__).parent / "samples" / "procurement.demaq"
@@ -31,9 +31,7 @@ def highlighted(request: pytest.FixtureRequest, highlight: Highlight) -> Highlig
 
 def _is_code(scopes: tuple[str, ...]) -> bool:
     """Whether the innermost of what holds text and what holds expressions holds expressions."""
-    return next(
-        (scope.startswith(CODE) for scope in reversed(scopes) if scope.startswith((CODE, *NOT_CODE))), True
-    )
+    return next((scope.startswith(CODE) for scope in reversed(scopes) if scope.startswith((CODE, *NOT_CODE))), True)
 
 
 def test_nothing_is_left_open(highlighted: Highlighted) -> None:
@@ -41,9 +39,7 @@ def test_nothing_is_left_open(highlighted: Highlighted) -> None:
 
 
 def test_nothing_is_invalid(highlighted: Highlighted) -> None:
-    invalid = [
-        token for token in highlighted.tokens if any(scope.startswith("invalid.") for scope in token.scopes)
-    ]
+    invalid = [token for token in highlighted.tokens if any(scope.startswith("invalid.") for scope in token.scopes)]
     assert [(highlighted.source[token.start : token.end], token.scopes) for token in invalid] == []
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.editors.conftest import Highlight, Token
+    from editors.conftest import Highlight, Token
 
 NAME = "support.other.name-test"
 TEXT = "meta.content"

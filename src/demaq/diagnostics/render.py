@@ -10,6 +10,7 @@ Paint = Callable[[str, str], str]
 """Colours a text for a role: "error", "warning", "hint", "bold" or "frame"."""
 
 _TAB = "    "
+_LONGEST = 160  # characters of a line that are shown
 
 
 def plain(text: str, role: str) -> str:  # noqa: ARG001 (a Paint that paints nothing)
@@ -47,14 +48,25 @@ def _remark(kind: str, message: str, gutter: int, paint: Paint) -> str:
 
 def _excerpt(span: Span, gutter: int, role: str, paint: Paint, arrow: str) -> Iterator[str]:
     line, column = span.source.line_column(span.start)
-    text = span.source.line(line)
+    text, shift = _window(span.source.line(line), column - 1)
     bar = paint("|", "frame")
     yield f"{' ' * gutter}{paint(arrow, 'frame')} {span.source.name}:{line}:{column}"
     yield f"{' ' * gutter} {bar}"
     yield f"{paint(str(line).rjust(gutter), 'frame')} {bar} {printable(text)}".rstrip()
-    indent = _width(text[: column - 1])
-    marked = text[column - 1 : column - 1 + max(span.end - span.start, 1)]
+    start = column - 1 - shift
+    indent = _width(text[:start])
+    marked = text[start : start + max(span.end - span.start, 1)]
     yield f"{' ' * gutter} {bar} {' ' * indent}{paint('^' * max(_width(marked.rstrip()), 1), role)}"
+
+
+def _window(text: str, place: int) -> tuple[str, int]:
+    """The part of a very long line around a place, and how many characters it was moved to the left."""
+    if len(text) <= _LONGEST:
+        return text, 0
+    start = max(0, min(place - _LONGEST // 3, len(text) - _LONGEST))
+    before = "…" if start else ""
+    after = "…" if start + _LONGEST < len(text) else ""
+    return before + text[start : start + _LONGEST] + after, start - len(before)
 
 
 def printable(text: str) -> str:

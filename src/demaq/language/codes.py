@@ -86,7 +86,7 @@ WAY_OUT = _error("DQ0503", "A function would leave the node, or not give the sam
 PROLOG = _error("DQ0504", "A declaration cannot stand in a module.")
 GLOBAL_CONTEXT = _error("DQ0505", "A variable of a module depends on the message being processed.")
 QS_REFERENCE = _error("DQ0506", "A function of the node is used as a value.")
-REFUSED = _error("DQ0507", "The XQuery engine refuses an expression, without a code of its own.")
+REFUSED = _error("DQ0507", "The XQuery engine refuses an expression for a reason of its own.")
 
 # Files
 FILE_MISSING = _error("DQ0601", "A file that the application names is not there.")

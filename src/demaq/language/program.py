@@ -76,7 +76,11 @@ class Program:
     rules: tuple[Rule, ...]
 
     def rule(self, name: str) -> Rule | None:
-        return next((rule for rule in self.rules if rule.name == name), None)
+        """The rule of that name; a name with a namespace may be given by its last part, if only one rule has it."""
+        found = [rule for rule in self.rules if rule.name == name]
+        local = name.rpartition(":")[2]
+        found = found or [rule for rule in self.rules if rule.name.rpartition("}")[2] == local]
+        return found[0] if len(found) == 1 else None
 
     def rules_for(self, queue: str) -> tuple[Rule, ...]:
         """The rules that run for a message of a queue, in the order in which they are defined."""

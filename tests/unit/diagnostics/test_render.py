@@ -78,3 +78,12 @@ def test_as_json() -> None:
         "notes": [],
         "help": "h",
     }
+
+
+def test_of_a_very_long_line_the_part_around_the_place_is_shown() -> None:
+    text = "a" * 400 + " here " + "b" * 400
+    shown, caret = render(diagnostic(text, "here")).split("\n")[3:5]
+    assert len(shown) < 180
+    assert shown.startswith("1 | …")
+    assert shown.endswith("…")
+    assert shown[caret.index("^") : caret.rindex("^") + 1] == "here"

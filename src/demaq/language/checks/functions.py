@@ -17,6 +17,7 @@ from demaq.xquery.tree import (
     Node,
     Placeholder,
     String,
+    Validate,
     VarDecl,
     walk,
 )
@@ -54,6 +55,14 @@ _SLICE_ONLY = (qs.SLICE, qs.SLICEKEY)
 
 def check(examined: Examined, report: Report) -> None:
     for node, _ in examined.nodes():
+        if isinstance(node, Validate):
+            report.say(
+                codes.REFUSED,
+                node.span,
+                "the XQuery engine knows no schemas, so that it cannot validate",
+                help="messages are validated by the schema of their queue: `create queue Q schema FILE`",
+            )
+            examined.refuse(node)
         if _refuse_way_out(node, report) or _refuse_reference(node, report) or _refuse_name(node, report):
             examined.refuse(node)
         if isinstance(node, InlineFunction) and node.body is not None:

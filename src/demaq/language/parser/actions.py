@@ -59,6 +59,8 @@ def _begins_expression(token: Token) -> bool:
 def _enqueue(p: Parser, start: int) -> Expr:
     body = p.expr_single()
     slip = "; `to` makes a range of numbers" if isinstance(body, Range) else ""
+    if body.span.text.split()[-1] == "into":
+        slip = "; the path took the word `into` for an element: put it into parentheses, as in `(/)`"
     p.expect("into", help=f"an enqueue says where to: `do enqueue E into Q`{slip}")
     queue = _queue_name(p)
     properties = []

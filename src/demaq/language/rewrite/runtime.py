@@ -44,7 +44,7 @@ declare function demaq:property($view as map(*), $name as xs:string) as xs:anyAt
   $view("property")($name)
 }};
 declare function demaq:property-of($view as map(*), $name as xs:string, $node as node()) as xs:anyAtomicType? {{
-  $view("property-of")($name, root($node))
+  $view("property-of")($name, fn:root($node))
 }};
 declare function demaq:slicing($view as map(*)) as xs:string {{
   $view("slicing")
