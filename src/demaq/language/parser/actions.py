@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from demaq.diagnostics import nearest
 from demaq.language.tree import ACTIONS, Enqueue, EventParameter, Raise, Reset, WithProperty
+from demaq.xquery.analysis.resolve import unknown
 from demaq.xquery.parser import XQUERY, Kind, Parser, Token
-from demaq.xquery.tree import Expr, Name, Range, Sequence
+from demaq.xquery.tree import Expr, Name, Path, Range, Sequence
 
 _VERBS = ("enqueue", "reset", "raise")
 _OTHER_VERBS = ("insert", "delete", "replace", "rename", "send", "put", "push", "emit", "publish")
@@ -59,7 +60,7 @@ def _begins_expression(token: Token) -> bool:
 def _enqueue(p: Parser, start: int) -> Expr:
     body = p.expr_single()
     slip = "; `to` makes a range of numbers" if isinstance(body, Range) else ""
-    if body.span.text.split()[-1] == "into":
+    if isinstance(body, Path) and body.span.text.endswith("into"):
         slip = "; the path took the word `into` for an element: put it into parentheses, as in `(/)`"
     p.expect("into", help=f"an enqueue says where to: `do enqueue E into Q`{slip}")
     queue = _queue_name(p)
@@ -111,9 +112,15 @@ def _raise(p: Parser, start: int) -> Expr:
     return Raise(p.span(start), event, tuple(parameters))
 
 
+def _left_out(p: Parser) -> Expr:
+    """`...` stands for something; that it must be written is said when the rest has been read."""
+    return unknown(p.span_of(p.take()))
+
+
 QML = replace(
     XQUERY,
     statements={**XQUERY.statements, "do": action},
+    symbols={**XQUERY.symbols, "...": _left_out},
     branch=branch,
     else_is_optional=True,
 )

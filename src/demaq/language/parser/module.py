@@ -19,9 +19,11 @@ from demaq.language.tree import (
     Statement,
 )
 from demaq.xquery import XQuerySyntaxError
+from demaq.xquery.analysis.codes import SYNTAX
+from demaq.xquery.analysis.resolve import is_unknown
 from demaq.xquery.parser import DECLARATIONS, Kind, Parser, Token, begins_declaration, declaration
 from demaq.xquery.recursion import deep_recursion
-from demaq.xquery.tree import Declaration, Name
+from demaq.xquery.tree import Declaration, Name, walk
 
 # The place for further statements: message types, events and pipelines get an entry here.
 STATEMENTS: dict[str, Callable[[Parser, int], Statement]] = {
@@ -163,7 +165,16 @@ class _ModuleParser:
             meant = nearest(word.text, STATEMENTS)
             p.fail_expected(_one_of(STATEMENTS), help=f"did you mean `create {meant}`?" if meant else None)
         p.take()
-        self._statements.append(parse(p, start))
+        statement = parse(p, start)
+        self._report_left_out(statement)
+        self._statements.append(statement)
+
+    def _report_left_out(self, statement: Statement) -> None:
+        for node in walk(statement) if "..." in statement.span.text else ():
+            if is_unknown(node):
+                self._report.say(
+                    SYNTAX, node.span, "`...` is no expression", help="it stands for something left out: write it"
+                )
 
     # What follows a statement and is none
 

@@ -54,7 +54,7 @@ def _errorqueue(p: Parser, keyword: Token) -> Option:
 
 def _interface(p: Parser, keyword: Token) -> Option:
     file = file_name(p, "the WSDL file of the interface")
-    slashes = "a file name with slashes or blanks stands in quotes" if p.at("/") else None
+    slashes = "a file name with slashes or blanks stands in quotes" if p.peek().text in ("/", "//", ":") else None
     p.expect("port", help=slashes or "an interface names one of its ports: `interface supplier.wsdl port CapacityPort`")
     port = p.name("the name of a port")
     return InterfaceOption(p.span(keyword.start), keyword.text, file, port)

@@ -152,7 +152,7 @@ def _raw_unescaped(p: Parser, position: int, opened: int | None = None) -> XQuer
     character = p.source.text[position]
     written = {"<": "&lt;", "}": "}}"}[character]
     help_ = f"as text it is written `{written}`"
-    if opened is not None:
+    if opened is not None and character == "<":
         line, column = p.source.line_column(opened)
         quote = p.source.text[opened]
         help_ = f"is the `{quote}` missing that closes the value of line {line}, column {column}? {help_.capitalize()}"
