@@ -143,6 +143,10 @@ def _check_echo(action: t.Enqueue, queue: Queue, symbols: Symbols, report: Repor
             help='write it with its type: `xs:dayTimeDuration("P14D")` or `xs:dateTime("2030-01-01T00:00:00Z")`',
         )
     target = given["target"].value if "target" in given else None
+    if isinstance(target, Number):
+        report.say(
+            codes.ECHO_PROPERTIES, target.span, "a target is the name of a queue", help='put it in quotes: `"finance"`'
+        )
     if not isinstance(target, String):
         return
     found = symbols.queues.get(target.value)

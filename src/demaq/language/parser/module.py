@@ -204,6 +204,10 @@ class _ModuleParser:
         last = self._statements[-1] if self._statements and not before.endswith(";") else None
         if token.text == "module":
             return "the heading of a module stands at its beginning, once"
+        if token.text == "else":
+            return "this `else` has no `if`: the statement ended before it"
+        if token.text in ("elseif", "elsif", "elif"):
+            return "write `else if (…) then …`, in two words"
         if token.text in ("}", ")", "]"):
             return f"this `{token.text}` closes nothing: take it away"
         if token.text in queues.OPTION_NAMES and before.endswith(";"):
@@ -226,13 +230,9 @@ class _ModuleParser:
             return "each property has a `with` of its own: `with P value E with Q value F`"
         if token.text == ",":
             return "the rule ended before this comma: put several actions into parentheses"
-        if token.text == "else":
-            return "this `else` has no `if`: the statement ended before it"
-        if token.text in ("elseif", "elsif", "elif"):
-            return "write `else if (…) then …`, in two words"
         if token.text == "value":
             return "a property is set by `with P value E`"
-        if token.kind is Kind.NAME and token.text in ("do", "for", "let", "if", "switch", "typeswitch"):
+        if token.kind is Kind.NAME and token.text in ("do", "and", "for", "let", "if", "switch", "typeswitch"):
             return "several actions are separated by commas, in parentheses: `(do …, do …)`"
         if token.text in queues.OPTION_NAMES:
             return "`errorqueue` of a rule stands before its `if`"

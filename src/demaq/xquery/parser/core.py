@@ -51,6 +51,7 @@ class Parser:
         self.lexer = Lexer(source, start, end, grammar.stop)
         self.last_end = start
         self.in_element = False
+        self._last_string: Token | None = None
         self._depth = 0
 
     # Looking
@@ -78,6 +79,8 @@ class Parser:
     def take(self) -> Token:
         token = self.lexer.take()
         self.last_end = token.end
+        if token.kind is Kind.STRING:
+            self._last_string = token
         return token
 
     def accept(self, *texts: str) -> Token | None:
@@ -228,7 +231,16 @@ class Parser:
 
     def fail_expected(self, what: str, *, help: str | None = None) -> NoReturn:
         token = self.peek()
-        self.fail(f"expected {what}, found {token.shown}", token, help=help or common_mistake(token))
+        message = f"expected {what}, found {token.shown}"
+        self.fail(message, token, help=self._after_string(token) or help or common_mistake(token))
+
+    def _after_string(self, token: Token) -> str | None:
+        """Where a string and a name touch, the string has probably begun with the end of another."""
+        if token.kind is not Kind.NAME or self._last_string is None or self._last_string.end != token.start:
+            return None
+        line, column = self.source.line_column(self._last_string.start)
+        quote = self._last_string.text[0]
+        return f"the string before it begins at line {line}, column {column}: is its closing `{quote}` missing there?"
 
     def fail(self, message: str, token: Token, *, help: str | None = None) -> NoReturn:
         raise XQuerySyntaxError(message, self.span_of(token), help=help)

@@ -159,16 +159,20 @@ def _path(p: Printer, node: t.Path) -> None:
         return
     for separator, step in zip((node.leading, *node.separators), node.steps, strict=True):
         p.write(separator)
-        p.sub(step, PRIMARY + 1 if separator and _begins_with_bracket(step) else STEP)
+        p.sub(step, PRIMARY + 1 if separator and _needs_parentheses(step) else STEP)
 
 
-def _begins_with_bracket(step: t.Expr) -> bool:
-    """Does it begin with an array, which after a slash would look like a predicate?"""
+def _needs_parentheses(step: t.Expr) -> bool:
+    """Does it begin with an array, which looks like a predicate after a slash, or with what Saxon 13.1 refuses there?"""
     if isinstance(step, t.Filter | t.Lookup):
-        return _begins_with_bracket(step.base)
+        return _needs_parentheses(step.base)
     if isinstance(step, t.DynamicCall):
-        return _begins_with_bracket(step.function)
-    return isinstance(step, t.ArrayConstructor) and not step.curly
+        return _needs_parentheses(step.function)
+    if isinstance(step, t.ArrayConstructor):
+        return not step.curly
+    if isinstance(step, t.InlineFunction):
+        return bool(step.annotations)
+    return isinstance(step, t.DirectComment | t.DirectPI)
 
 
 def _path_level(node: t.Path) -> int:
