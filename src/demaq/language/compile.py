@@ -24,6 +24,7 @@ from demaq.language.symbols import Symbols, Table
 from demaq.language.typing import Typed, typecheck
 from demaq.model import SYSTEM_ERRORS, Queue
 from demaq.xquery.analysis.context import StaticContext, static_context
+from demaq.xquery.analysis.resolve import UNKNOWN
 from demaq.xquery.printer import Stretch
 from demaq.xquery.recursion import deep_recursion
 from demaq.xquery.saxon import Saxon
@@ -73,7 +74,7 @@ def _parse(application: Application, report: Report) -> tuple[tuple[ParsedModule
     for source in application.sources:
         parsed = parse_module(source, Path(source.name).stem, report)
         unread = [broken.name for broken in parsed.broken if broken.kind in ("function", "variable")]
-        prefixes = {broken.name: "http://demaq.org/unknown" for broken in parsed.broken if broken.kind == "namespace"}
+        prefixes = {broken.name: UNKNOWN for broken in parsed.broken if broken.kind == "namespace"}
         base = BASE_CONTEXT.with_namespaces(prefixes)
         usable = [declared for declared in parsed.syntax.prolog if refusal(declared) is None]
         found.append((parsed, static_context(usable, base, report, unread)))

@@ -16,6 +16,7 @@ from demaq.language.tree import (
     PropertyStatement,
     QueueStatement,
     RuleStatement,
+    SlicingStatement,
     Statement,
 )
 from demaq.xquery import XQuerySyntaxError
@@ -32,6 +33,14 @@ STATEMENTS: dict[str, Callable[[Parser, int], Statement]] = {
     "slicing": definitions.slicing,
     "collection": definitions.collection,
     "rule": definitions.rule,
+}
+
+_KINDS: dict[type[Statement], str] = {
+    QueueStatement: "queue",
+    PropertyStatement: "property",
+    SlicingStatement: "slicing",
+    CollectionStatement: "collection",
+    RuleStatement: "rule",
 }
 
 _CREATE = rf"create\s+(?:{'|'.join(STATEMENTS)})(?![-\w.:])"
@@ -195,8 +204,7 @@ class _ModuleParser:
         """What cannot stand after a statement belongs to it: it was not read whole."""
         if self._statements and self._source.text[: self._p.last_end].rstrip()[-1:] != ";":
             last = self._statements.pop()
-            kind = next(word for word in STATEMENTS if last.span.text.split()[1].startswith(word))
-            self._broken.append(Broken(kind, str(last.name)))
+            self._broken.append(Broken(_KINDS[type(last)], str(last.name)))
 
     def _after_statement(self, token: Token) -> str | None:
         """Why what follows a statement is no new one."""

@@ -18,18 +18,19 @@ from demaq.xquery.tree.visit import rebuild
 
 _N = TypeVar("_N", bound=t.Node)
 
-UNKNOWN_NAME = "Q{http://demaq.org/unknown}value"
+UNKNOWN = "http://demaq.org/unknown"
+"""The namespace of what is wrong and already reported: it may be anything."""
 _CATCH_VARIABLES = ("code", "description", "value", "module", "line-number", "column-number", "additional")
 _ERR = NAMESPACES["err"]
 
 
 def unknown(span: Span) -> t.Expr:
     """Takes the place of an expression that is wrong and already reported."""
-    return t.VarRef(span, t.Name(span, "value", None, "http://demaq.org/unknown"))
+    return t.VarRef(span, t.Name(span, "value", None, UNKNOWN))
 
 
 def is_unknown(node: t.Node) -> bool:
-    return isinstance(node, t.VarRef) and node.name.uri == "http://demaq.org/unknown"
+    return isinstance(node, t.VarRef) and node.name.uri == UNKNOWN
 
 
 class Resolver(t.Transformer):
@@ -53,7 +54,7 @@ class Resolver(t.Transformer):
         if name.prefix is None and name.uri is not None:
             return name
         uri = self._context.expand(name.prefix, default)
-        if uri == "http://demaq.org/unknown":  # declared, but the declaration could not be read
+        if uri == UNKNOWN:  # declared, but the declaration could not be read
             return replace(name, prefix=None, uri=uri)
         if uri is None:
             self._report.say(
@@ -63,7 +64,7 @@ class Resolver(t.Transformer):
                 help=f'declare it with `declare namespace {name.prefix} = "…";`, or use one of '
                 + listing(self._context.namespaces),
             )
-            return replace(name, prefix=None, uri="http://demaq.org/unknown")
+            return replace(name, prefix=None, uri=UNKNOWN)
         return replace(name, prefix=name.prefix or "", uri=uri)
 
     def _variable(self, name: t.Name) -> t.Name:
@@ -105,7 +106,7 @@ class Resolver(t.Transformer):
         resolved = self._named(name, self._context.element_namespace)
         if resolved.uri == XS and resolved.local in TYPES:
             return resolved
-        if resolved.uri != "http://demaq.org/unknown":
+        if resolved.uri != UNKNOWN:
             close = nearest(name.local, TYPES)
             self._report.say(
                 codes.UNKNOWN_TYPE,
@@ -132,7 +133,7 @@ class Resolver(t.Transformer):
         if is_unknown(node):
             return node
         name = self._variable(node.name)
-        if name.uri == "http://demaq.org/unknown":
+        if name.uri == UNKNOWN:
             return unknown(node.span)
         if name.expanded in self._locals or name.expanded in self._context.variables:
             return replace(node, name=name)
@@ -287,7 +288,7 @@ class Resolver(t.Transformer):
 
     def _function_name(self, written: t.Name, arity: int) -> t.Name | None:
         name = self._named(written, self._context.function_namespace)
-        if name.uri == "http://demaq.org/unknown":
+        if name.uri == UNKNOWN:
             return None
         if self._context.has_function(f"Q{{{name.uri}}}{name.local}", arity):
             return name
@@ -354,7 +355,7 @@ class Resolver(t.Transformer):
     def _element_name(self, name: t.Name, default: str) -> t.Name:
         """The name of a direct constructor, which cannot be written with its namespace: an unknown one has none."""
         resolved = self._named(name, default)
-        return replace(resolved, prefix="", uri="") if resolved.uri == "http://demaq.org/unknown" else resolved
+        return replace(resolved, prefix="", uri="") if resolved.uri == UNKNOWN else resolved
 
     def visit_Computed(self, node: t.Computed) -> t.Node:
         name = node.name

@@ -163,7 +163,7 @@ def _path(p: Printer, node: t.Path) -> None:
 
 
 def _needs_parentheses(step: t.Expr) -> bool:
-    """Does it begin with an array, which looks like a predicate after a slash, or with what Saxon 13.1 refuses there?"""
+    """Does it begin with an array, which after a slash looks like a predicate, or with what Saxon 13.1 refuses?"""
     if isinstance(step, t.Filter | t.Lookup):
         return _needs_parentheses(step.base)
     if isinstance(step, t.DynamicCall):
