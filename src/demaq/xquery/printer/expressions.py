@@ -150,7 +150,9 @@ def _unary(p: Printer, node: t.Unary) -> None:
 def _simple_map(p: Printer, node: t.SimpleMap) -> None:
     p.sub(node.left, MAP)
     p.write(" ! ")
-    p.sub(node.right, PATH)
+    # Saxon 13.1 reads `/a ! b`, but not `/a ! /b`.
+    absolute = isinstance(node.right, t.Path) and node.right.leading
+    p.sub(node.right, STEP if absolute else PATH)
 
 
 def _path(p: Printer, node: t.Path) -> None:
