@@ -94,9 +94,7 @@ CONSTRUCTORS: dict[str, Rule] = {
         "entity",
         content="meta.content",
     ),
-    "attribute-name": match(
-        (("entity.other.attribute-name", QNAME),), (("punctuation.separator.key-value", "="),)
-    ),
+    "attribute-name": match((("entity.other.attribute-name", QNAME),), (("punctuation.separator.key-value", "="),)),
     "attribute-double": _quoted('"', "double", "escaped-brace", "enclosed", "stray-brace"),
     "attribute-single": _quoted("'", "single", "escaped-brace", "enclosed", "stray-brace"),
     "escaped-brace": match(_escape(r"\{\{|\}\}")),
