@@ -11,13 +11,14 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 
 from demaq.xquery import XQuerySyntaxError, parse, parse_expr
 from demaq.xquery import tree as t
 from demaq.xquery.printer import XQUERY_RULES, to_text
 from demaq.xquery.printer.core import SEQUENCE, Rule
 from property.building.core import AT
+from property.effort import examples, scaled
 from property.engine import SYNTAX, outcome, refusal
 from property.mutating import mutate_tokens
 from property.xquery_strategies import Vocabulary, expressions
@@ -38,7 +39,7 @@ PROLOG = " ".join(
     ]
 )
 
-MUTATIONS = 60_000
+SLIPS = scaled(6_000)
 
 
 def in_function(text: str) -> str:
@@ -182,7 +183,7 @@ def test_what_saxon_alone_accepts(text: str) -> None:
 def slips() -> Iterator[str]:
     random = Random(20_240_601)
     texts = [*VALID, *CLOSED]
-    for _ in range(MUTATIONS):
+    for _ in range(SLIPS):
         yield mutate_tokens(random, random.choice(texts), texts)
 
 
@@ -196,7 +197,7 @@ def test_slips_are_read_by_both_or_refused_by_both() -> None:
         else:
             read += 1
             _check_read(text, query, tree)
-    assert MUTATIONS // 10 < read < MUTATIONS * 9 // 10  # or else the slips are of no use
+    assert SLIPS // 10 < read < SLIPS * 9 // 10  # or else the slips are of no use
 
 
 def _read(query: str) -> t.Module | XQuerySyntaxError:
@@ -224,7 +225,7 @@ SAXONS_WORDS = Vocabulary(
 )
 
 
-@settings(max_examples=8000, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(800)
 @given(expressions(SAXONS_WORDS, 6))
 def test_saxon_reads_what_is_printed(tree: t.Expr) -> None:
     assume(not saxon_cannot_read(tree))
@@ -273,7 +274,7 @@ LOUD = {
 }
 
 
-@settings(max_examples=8000, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(800)
 @given(expressions(EVERYDAY_WORDS, 5))
 def test_parentheses_left_away_change_nothing(tree: t.Expr) -> None:
     assume(not saxon_cannot_read(tree))

@@ -147,7 +147,7 @@ def _program(
         slicings=symbols.slicings.mapping(),
         collections=symbols.collections.mapping(),
         modules=modules,
-        rules=tuple(_rule(by_rule[id(rule)], texts[id(rule)]) for rule in linked.rules),
+        rules=tuple(_rule(by_rule[id(rule)], texts[id(rule)], symbols) for rule in linked.rules),
     )
 
 
@@ -173,7 +173,12 @@ def _query(typed: Typed) -> Query:
     return Query(text=typed.text, stretches=tuple(inside))
 
 
-def _rule(facts: RuleFacts, query: Query) -> Rule:
+def _input_queues(rule: LinkedRule, symbols: Symbols) -> list[Queue]:
+    found = (symbols.queues.get(name) for name in rule.input_queues)
+    return [queue for queue in found if queue is not None]
+
+
+def _rule(facts: RuleFacts, query: Query, symbols: Symbols) -> Rule:
     rule = facts.rule
     return Rule(
         name=rule.name,
@@ -184,12 +189,18 @@ def _rule(facts: RuleFacts, query: Query) -> Rule:
         reads=facts.reads,
         writes=facts.writes,
         skip=facts.skip,
-        error_queues=_error_queues(rule, rule.queue),
+        error_queues={queue.name: _error_queues(rule, queue) for queue in _input_queues(rule, symbols)},
         span=rule.span,
     )
 
 
-def _error_queues(rule: LinkedRule, queue: Queue | None) -> tuple[str, ...]:
-    """From the most specific: the rule's, the queue's, the module's, the system's."""
-    named = (rule.errorqueue, None if queue is None else queue.errorqueue, rule.module.errorqueue)
-    return tuple(dict.fromkeys([*(name for name in named if name is not None), SYSTEM_ERRORS.name]))
+def _error_queues(rule: LinkedRule, queue: Queue) -> tuple[str, ...]:
+    """From the most specific: the rule's, the queue's, the module's, the system's.
+
+    An error while a message of an error queue is processed goes one level up, never back into the same queue.
+    """
+    named = (rule.errorqueue, queue.errorqueue, rule.module.errorqueue)
+    levels = [*(name for name in named if name is not None), SYSTEM_ERRORS.name]
+    if queue.name in levels and queue.name != SYSTEM_ERRORS.name:
+        levels = levels[levels.index(queue.name) + 1 :]
+    return tuple(dict.fromkeys(levels))

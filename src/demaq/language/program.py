@@ -37,7 +37,8 @@ class Rule:
     """A rule, ready to run.
 
     `query` is a function of the message, its slice, the slice's key, a view of the log and the time; it gives back
-    the pending actions. `error_queues` are tried from the first to the last.
+    the pending actions. `error_queues` says for each queue whose messages it runs for where its errors go: to the
+    first, and while a message of that one is processed, to the next.
     """
 
     name: str
@@ -48,7 +49,7 @@ class Rule:
     reads: Reads
     writes: Writes
     skip: Condition
-    error_queues: tuple[str, ...]
+    error_queues: Mapping[str, tuple[str, ...]]
     span: Span = field(repr=False, compare=False)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from applications import compile_rule
+from demaq.xquery.printer import to_text
 
 # A condition, and the accesses to queues that it makes: queue, path, key, and whether the key is known early.
 CASES: dict[str, list[tuple[str | None, str | None, str, bool]]] = {
@@ -32,6 +33,17 @@ CASES: dict[str, list[tuple[str | None, str | None, str, bool]]] = {
         ("other", "/b", '"y"', True),
     ],
     'qs:queue("work")[//id = "x"][//b = "y"]': [("work", "//id", '"x"', True)],
+    # A position counts all messages, so that none may be left out before it.
+    'qs:queue("work")[1][//id = "x"]': [("work", None, "", False)],
+    '(qs:queue("work")/a)[last()][id = "x"]': [("work", None, "", False)],
+    'let $q := qs:queue("work")[position() < 3] return $q[//id = "x"]': [("work", None, "", False)],
+    'qs:queue("work")[//id = "x"][1]': [("work", "//id", '"x"', True)],
+    'qs:queue("work")/a[1][id = "x"]': [("work", "/a/id", '"x"', True)],
+    # What a variable stands for is what it stood for where it was bound.
+    'let $k := /a let $q := qs:queue("work")[//id = $k] let $k := /b return $q/c[d = $k]': [
+        ("work", "//id", "$k", True)
+    ],
+    '/a/item ! (let $s := sku return qs:queue("work")[//id = $s])': [("work", "//id", "$s", False)],
     'some $m in qs:queue("work") satisfies $m//id = "x"': [("work", None, "", False)],
 }
 
@@ -69,3 +81,14 @@ def test_properties_collections_time_and_functions(tmp_path: Path) -> None:
     assert [read.queue for read in rule.reads.queues] == ["other"]
     assert not rule.reads.message
     assert not rule.reads.slice
+
+
+def test_a_key_is_that_of_its_own_variable(tmp_path: Path) -> None:
+    rule = compile_rule(
+        tmp_path,
+        'create rule r for slices if (/a) then let $k := /a/x let $q := qs:queue("work")[//id = $k] let $k := /a/y'
+        " return if ($q and $k) then do reset",
+    )
+    (read,) = rule.reads.queues
+    assert read.key is not None
+    assert to_text(read.key) == "/a/x"

@@ -63,6 +63,12 @@ BODIES = {
     "if (xs:integer(//a) = 1) then if (//b) then do reset": "any message",
     "if (//a = 1) then if (//b) then do reset": "an element `a`",
     "if (//a) then let $x := xs:integer(//c) return if (//b) then do reset": "an element `a`",
+    # A variable hides another one of the same name, and stands for what it stood for where it was bound.
+    "if (/o) then let $x := /n return typeswitch (/o) case $x as element() return if ($x) then do reset"
+    " else () default return ()": "root element `o`",
+    "if (//a) then let $p := /x let $b := $p let $p := /y return if ($b) then do reset": (
+        "an element `a` and root element `x`"
+    ),
     "if (//a) then (error(), do reset)": "an element `a`",
 }
 

@@ -44,3 +44,21 @@ def focus_uses(expr: Node) -> Iterator[Expr]:
 
 def depends_on_focus(expr: Node) -> bool:
     return any(True for _ in focus_uses(expr))
+
+
+def with_same_focus(expr: Node) -> Iterator[Node]:
+    """The node and what stands below it with the same context item: not in predicates, later steps, or functions."""
+    yield expr
+    below: tuple[Node, ...]
+    if isinstance(expr, AxisStep | InlineFunction):
+        below = ()
+    elif isinstance(expr, Path):
+        below = () if expr.leading else expr.steps[:1]
+    elif isinstance(expr, Filter):
+        below = (expr.base,)
+    elif isinstance(expr, SimpleMap):
+        below = (expr.left,)
+    else:
+        below = tuple(children(expr))
+    for child in below:
+        yield from with_same_focus(child)

@@ -5,22 +5,25 @@ from dataclasses import dataclass, field
 
 from demaq.language import qs
 from demaq.language.analysis.bindings import Bindings, value_of, walk_bound
-from demaq.language.analysis.focus import depends_on_focus
+from demaq.language.analysis.focus import depends_on_focus, with_same_focus
 from demaq.language.analysis.paths import MessagePath, absolute_text, is_function
 from demaq.language.linked import LinkedRule
 from demaq.language.symbols import symbol_of_text
 from demaq.xquery.analysis.context import StaticContext
 from demaq.xquery.tree import (
     AxisStep,
+    Castable,
     Comparison,
     ContextItem,
     Expr,
     Filter,
     FunctionCall,
+    InstanceOf,
     Let,
     Logical,
     Node,
     Path,
+    Quantified,
     Transformer,
     VarRef,
     walk,
@@ -87,6 +90,7 @@ def _distinct(found: Iterable[QueueRead]) -> tuple[QueueRead, ...]:
 def queue_reads(body: Expr, rule: LinkedRule) -> Iterator[QueueRead]:
     """The accesses to queues in one expression."""
     inside: set[int] = set()  # expressions that belong to an access already seen
+    at_message = {id(node) for node in with_same_focus(body)} if body is rule.body else set()
     for node, bindings in walk_bound(body):
         if isinstance(node, Let) and _queue_call(node.value, bindings) is not None:
             inside.update(map(id, _spine(node.value)))  # counted where the variable is used
@@ -94,7 +98,7 @@ def queue_reads(body: Expr, rule: LinkedRule) -> Iterator[QueueRead]:
             call = _queue_call(node, bindings)
             if call is not None:
                 inside.update(map(id, _spine(node)))
-                yield from _accesses(node, call, bindings, rule)
+                yield from _accesses(node, call, bindings, rule, at_message)
 
 
 def _spine(expr: Expr) -> Iterator[Expr]:
@@ -123,8 +127,10 @@ def _queues_named(call: FunctionCall, rule: LinkedRule) -> Iterator[str | None]:
     yield None if name is None else symbol_of_text(name, rule.module.context)
 
 
-def _accesses(expr: Expr, call: FunctionCall, bindings: Bindings, rule: LinkedRule) -> Iterator[QueueRead]:
-    keyed = next(_keys(expr, bindings), None)
+def _accesses(
+    expr: Expr, call: FunctionCall, bindings: Bindings, rule: LinkedRule, at_message: set[int]
+) -> Iterator[QueueRead]:
+    keyed = next(_keys(expr, bindings, at_message), None)
     for queue in _queues_named(call, rule):
         if keyed is None:
             yield QueueRead(queue=queue)
@@ -133,7 +139,7 @@ def _accesses(expr: Expr, call: FunctionCall, bindings: Bindings, rule: LinkedRu
             yield QueueRead(queue=queue, path=path, key=key, early=early, key_text=text)
 
 
-def _keys(expr: Expr, bindings: Bindings) -> Iterator[tuple[str, Expr, bool, str]]:
+def _keys(expr: Expr, bindings: Bindings, at_message: set[int]) -> Iterator[tuple[str, Expr, bool, str]]:
     """The equality predicates along an access: the path in the message, and the key it must equal."""
     for base, predicate in _predicates(expr, bindings):
         for conjunct in _conjuncts(predicate):
@@ -142,7 +148,7 @@ def _keys(expr: Expr, bindings: Bindings) -> Iterator[tuple[str, Expr, bool, str
             for inner, key in ((conjunct.left, conjunct.right), (conjunct.right, conjunct.left)):
                 path = _path_in_predicate(base, inner)
                 if path is not None and not depends_on_focus(key):
-                    inlined = _Inline(bindings).visit(key)
+                    inlined = _Inline(bindings, at_message).visit(key)
                     yield path, inlined, not _has_variables(inlined), key.span.text
 
 
@@ -156,10 +162,12 @@ def _predicates(expr: Expr, bindings: Bindings) -> Iterator[tuple[MessagePath, E
     if isinstance(expr, Filter):
         yield from _predicates(expr.base, bindings)
         base = _path_from_document(expr.base, bindings)
-        if base is not None:
+        if base is not None and not _counts_messages(expr.base, bindings):
             yield base, expr.predicate
     elif isinstance(expr, Path) and not expr.leading:
         yield from _predicates(expr.steps[0], bindings)
+        if _counts_messages(expr.steps[0], bindings):
+            return
         steps: tuple[Expr, ...] = ()
         start = _path_from_document(expr.steps[0], bindings)
         for number, step in enumerate(expr.steps[1:]):
@@ -169,6 +177,31 @@ def _predicates(expr: Expr, bindings: Bindings) -> Iterator[tuple[MessagePath, E
             deep = tuple(separator == "//" for separator in expr.separators[: number + 1])
             for predicate in step.predicates:
                 yield MessagePath((*start.steps, *steps), (*start.deep, *deep)), predicate
+
+
+def _counts_messages(expr: Expr, bindings: Bindings) -> bool:
+    """Does a predicate before pick by position? Then leaving out messages beforehand would change what it picks."""
+    expr = value_of(expr, bindings)
+    if isinstance(expr, Filter):
+        return not _is_boolean(expr.predicate) or _counts_messages(expr.base, bindings)
+    return isinstance(expr, Path) and not expr.leading and _counts_messages(expr.steps[0], bindings)
+
+
+_BOOLEAN = ("not", "exists", "empty", "boolean", "true", "false", "contains", "starts-with", "ends-with", "matches")
+
+
+def _is_boolean(predicate: Expr) -> bool:
+    """Is the value certainly true or false, or nodes, and independent of the position?"""
+    if any(is_function(node, name, 0) for node in walk(predicate) if isinstance(node, Expr) for name in _POSITION):
+        return False
+    if isinstance(predicate, Comparison | Logical | Quantified | InstanceOf | Castable | AxisStep):
+        return True
+    if isinstance(predicate, Path):
+        return not predicate.steps or isinstance(predicate.steps[-1], AxisStep)
+    return any(is_function(predicate, name) for name in _BOOLEAN)
+
+
+_POSITION = ("position", "last")
 
 
 def _path_from_document(expr: Expr, bindings: Bindings) -> MessagePath | None:
@@ -214,16 +247,19 @@ def _conjuncts(expr: Expr) -> Iterator[Expr]:
 
 
 class _Inline(Transformer):
-    """Puts the values of `let` variables in their place."""
+    """Puts the values of `let` variables in their place, unless they were computed for another context item."""
 
-    def __init__(self, bindings: Bindings) -> None:
+    def __init__(self, bindings: Bindings, at_message: set[int]) -> None:
         self._bindings = bindings
+        self._at_message = at_message
         self._open: set[str] = set()
 
     def visit_VarRef(self, node: VarRef) -> Node:
         name = node.name.expanded
         value = self._bindings.get(name)
         if value is None or name in self._open:
+            return node
+        if id(value) not in self._at_message and depends_on_focus(value):
             return node
         self._open.add(name)
         inlined: Node = self.visit(value)

@@ -79,7 +79,7 @@ def rule_data(rule: Rule) -> dict[str, Any]:
         ],
         "resets": [{"slicing": reset.slicing, "key": reset.key} for reset in rule.writes.resets],
         "raises": list(rule.writes.events),
-        "errorQueues": list(rule.error_queues),
+        "errorQueues": {queue: list(levels) for queue, levels in rule.error_queues.items()},
         "xquery": rule.query.text,
     }
 

@@ -48,7 +48,7 @@ def _collection(name: str) -> str:
 
 
 def _nodes(program: Program) -> Iterator[Node]:
-    error_queues = {queue for rule in program.rules for queue in rule.error_queues}
+    error_queues = {queue for rule in program.rules for levels in rule.error_queues.values() for queue in levels}
     for queue in program.queues.values():
         yield _queue_node(queue, queue.name in error_queues)
     for slicing in program.slicings.values():
@@ -96,10 +96,10 @@ def _edges(program: Program) -> Iterator[Edge]:
             if len(slicing.queues) < len(program.queues):  # a slicing on a system property has all queues
                 yield Edge(source=_queue(queue), target=_slicing(slicing.name), line=Line.DASHED)
     for rule in program.rules:
-        yield from _rule_edges(rule, program)
+        yield from _rule_edges(rule)
 
 
-def _rule_edges(rule: Rule, program: Program) -> Iterator[Edge]:
+def _rule_edges(rule: Rule) -> Iterator[Edge]:
     node = _rule(rule.name)
     source = _queue(rule.target) if rule.slicing is None else _slicing(rule.target)
     yield Edge(source=source, target=node)
@@ -114,6 +114,6 @@ def _rule_edges(rule: Rule, program: Program) -> Iterator[Edge]:
             yield Edge(source=_queue(write.queue), target=_queue(write.echo_target), label="later")
     for reset in rule.writes.resets:
         yield Edge(source=node, target=_slicing(reset.slicing), line=Line.DASHED, label="reset")
-    # What goes to the error queue of the module goes without saying, and would cover the picture with lines.
-    if rule.error_queues[0] not in (SYSTEM_ERRORS.name, program.modules[rule.module].errorqueue):
-        yield Edge(source=node, target=_queue(rule.error_queues[0]), line=Line.DANGER)
+    for queue in dict.fromkeys(levels[0] for levels in rule.error_queues.values()):
+        if queue != SYSTEM_ERRORS.name:
+            yield Edge(source=node, target=_queue(queue), line=Line.DANGER)

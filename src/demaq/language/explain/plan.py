@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from demaq.diagnostics import Paint, plain
-from demaq.language.analysis.condition import ALWAYS
+from demaq.language.analysis.condition import ALWAYS, NEVER
 from demaq.language.analysis.reads import QueueRead
 from demaq.language.program import Program, Rule
 
@@ -40,6 +40,8 @@ def _trigger(rule: Rule) -> Iterator[str]:
 def _skip(rule: Rule) -> Iterator[str]:
     if rule.skip == ALWAYS:
         yield "never: it is evaluated for every message"
+    elif rule.skip == NEVER:
+        yield "always: no message can meet its condition"
     else:
         yield f"not evaluated unless the message has {rule.skip.describe()}"
 
@@ -87,7 +89,12 @@ def _writes(rule: Rule) -> Iterator[str]:
 
 
 def _errors(rule: Rule) -> Iterator[str]:
-    yield f"to {', then '.join(rule.error_queues)}"
+    ways: dict[tuple[str, ...], list[str]] = {}
+    for queue, levels in rule.error_queues.items():
+        ways.setdefault(levels, []).append(queue)
+    for levels, queues in ways.items():
+        where = f" (for messages in {', '.join(queues)})" if len(ways) > 1 else ""
+        yield f"to {', then '.join(levels)}{where}"
 
 
 def _retention(rule: Rule, program: Program) -> Iterator[str]:

@@ -54,7 +54,7 @@ def branch(p: Parser) -> Expr:
 
 
 def _begins_expression(token: Token) -> bool:
-    return token.kind in (Kind.NAME, Kind.STRING, Kind.NUMBER) or token.text in ("(", "$", "<")
+    return token.text in ("do", "if", "let", "for", "(", "$", "<")
 
 
 def _enqueue(p: Parser, start: int) -> Expr:

@@ -39,9 +39,12 @@ class Resolver(t.Transformer):
     def __init__(self, context: StaticContext, report: Report) -> None:
         self._context = context
         self._report = report
-        self._locals: dict[str, t.Name] = {}
+        self._locals: dict[str, t.Name] = {}  # what each name in scope stands for
+        self._used: set[str] = set()
 
     def resolve(self, node: _N) -> _N:
+        """The tree with its names resolved. No two variables in it have the same name: a second one is renamed."""
+        self._used = set(self._context.variables)
         resolved = self.visit(node)
         assert isinstance(resolved, t.Node)
         return resolved  # type: ignore[return-value]  # a resolved node is of the class it had, or an Expr
@@ -126,8 +129,14 @@ class Resolver(t.Transformer):
 
     def _bind(self, name: t.Name) -> t.Name:
         resolved = self._variable(name)
-        self._locals[resolved.expanded] = resolved
-        return resolved
+        unique = resolved
+        number = 1
+        while unique.expanded in self._used:
+            number += 1
+            unique = replace(resolved, local=f"{resolved.local}_{number}")
+        self._used.add(unique.expanded)
+        self._locals[resolved.expanded] = unique
+        return unique
 
     def visit_VarRef(self, node: t.VarRef) -> t.Node:
         if is_unknown(node):
@@ -135,11 +144,14 @@ class Resolver(t.Transformer):
         name = self._variable(node.name)
         if name.uri == UNKNOWN:
             return unknown(node.span)
-        if name.expanded in self._locals or name.expanded in self._context.variables:
+        if name.expanded in self._locals:
+            return replace(node, name=self._locals[name.expanded])
+        if name.expanded in self._context.variables:
             return replace(node, name=name)
         if name.expanded in self._context.broken:
             return unknown(node.span)
-        known = [*map(str, self._locals.values()), *self._context.variables]
+        known = [str(name) if key.startswith("Q{") else key for key, name in self._locals.items()]
+        known += self._context.variables
         self._report.say(
             codes.UNKNOWN_VARIABLE,
             node.span,
@@ -234,8 +246,7 @@ class Resolver(t.Transformer):
         notes = tuple(self.visit(note) for note in node.annotations)
         params = tuple(self.visit(param) for param in node.params)
         params = self._distinct(params)
-        for param in params:
-            self._locals[param.name.expanded] = param.name
+        params = tuple(replace(param, name=self._bind(param.name)) for param in params)
         result, body = self._optional(node.result), self._optional(node.body)
         return replace(node, annotations=notes, params=params, result=result, body=body)
 

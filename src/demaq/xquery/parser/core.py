@@ -13,7 +13,7 @@ from typing import NoReturn
 from demaq.diagnostics import Source, Span
 from demaq.xquery.errors import XQuerySyntaxError
 from demaq.xquery.parser.references import BadReference, resolve
-from demaq.xquery.parser.tokens import Kind, Lexer, Token
+from demaq.xquery.parser.tokens import NCNAME, Kind, Lexer, Token
 from demaq.xquery.tree import Expr, ItemType, Name, Sequence, SequenceType, SingleType
 
 MAX_DEPTH = 300
@@ -113,10 +113,10 @@ class Parser:
             return Name(self.span(token.start), local, prefix if colon else None)
         if token.kind is Kind.BRACED:
             self.take()
-            local_token = self.peek()
-            if local_token.kind is Kind.NAME and local_token.start == token.end and ":" not in local_token.text:
-                self.take()
-                return Name(self.span(token.start), local_token.text, None, braced_uri(self, token))
+            found = NCNAME.match(self.source.text, token.end, self.lexer.limit)
+            if found is not None:
+                self.seek(found.end())
+                return Name(self.span(token.start), found.group(), None, braced_uri(self, token))
         return self.fail_expected(what)
 
     def ncname(self, what: str = "a name") -> str:

@@ -116,7 +116,8 @@ def _is_node_test(p: Parser) -> bool:
     if token.kind is Kind.SYMBOL:
         return token.text == "*"
     if token.kind is Kind.BRACED:
-        return not (p.peek(1).kind is Kind.NAME and p.peek(2).text in ("(", "#"))
+        local = p.peek(1)
+        return local.kind is not Kind.NAME or ":" in local.text or p.peek(2).text not in ("(", "#")
     if token.kind is not Kind.NAME:
         return False
     following = p.peek(1)
