@@ -94,3 +94,12 @@ def test_wildcards_match_any_namespace(tmp_path: Path) -> None:
     rule = compile_rule(tmp_path, "create rule r for work if (/*:a) then do enqueue <x/> into outbox")
     assert rule.skip.holds("Q{urn:x}a", frozenset({"Q{urn:x}a"}))
     assert not rule.skip.holds("b", frozenset({"a", "b"}))
+
+
+def test_variables_that_double_are_not_followed_without_end(tmp_path: Path) -> None:
+    """Forty variables, each twice the one before: followed to the end, this would take longer than anyone waits."""
+    chain = " ".join(f"let $v{n} := ($v{n - 1}, $v{n - 1})" for n in range(1, 41))
+    rule = compile_rule(
+        tmp_path, f"create rule r for slices if (/x) then let $v0 := /x/a {chain} return if ($v40) then do reset"
+    )
+    assert rule.skip.describe() == "root element `x`"

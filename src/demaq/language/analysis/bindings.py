@@ -17,6 +17,7 @@ from demaq.xquery.tree import (
     VarRef,
     Window,
     children,
+    walk,
 )
 
 Bindings = Mapping[str, Expr | None]
@@ -37,12 +38,33 @@ def value_of(expr: Expr, bindings: Bindings) -> Expr:
     return expr
 
 
+_MOST_NODES = 1000
+
+
+def _known(value: Expr, bindings: Bindings) -> Expr | None:
+    """The value, if it is of a size that can be followed: variables that use others twice grow without measure."""
+    return value if _size(value, bindings) <= _MOST_NODES else None
+
+
+def _size(expr: Expr, bindings: Bindings) -> int:
+    """How many nodes an expression has with the values of its variables in their place; beyond the most, no matter."""
+    total = 0
+    for node in walk(expr):
+        total += 1
+        if isinstance(node, VarRef):
+            bound = bindings.get(node.name.expanded)
+            total += 0 if bound is None else _size(bound, bindings)
+        if total > _MOST_NODES:
+            break
+    return total
+
+
 def bind_clauses(clauses: tuple[Node, ...], bindings: Bindings) -> Bindings:
     """The bindings after the clauses of a FLWOR expression."""
     inner = dict(bindings)
     for clause in clauses:
         if isinstance(clause, Let):
-            inner[clause.var.expanded] = clause.value
+            inner[clause.var.expanded] = _known(clause.value, inner)
         else:
             for name in _bound_names(clause):
                 inner[name] = None
@@ -71,7 +93,7 @@ def walk_bound(node: Node, bindings: Bindings = NO_BINDINGS) -> Iterator[tuple[N
         for clause in node.clauses:
             yield from walk_bound(clause, dict(inner))
             if isinstance(clause, Let):
-                inner[clause.var.expanded] = clause.value
+                inner[clause.var.expanded] = _known(clause.value, inner)
             elif isinstance(clause, For):
                 inner[clause.var.expanded] = None
             else:
