@@ -8,6 +8,7 @@ nothing. What stands behind something that may fail does therefore not count.
 
 from collections.abc import Callable
 
+from demaq.language import qs
 from demaq.language.analysis.bindings import NO_BINDINGS, Bindings, bind_clauses, value_of
 from demaq.language.analysis.condition import ALWAYS, NEVER, Condition, Contains, Root, all_of, any_of
 from demaq.language.analysis.paths import (
@@ -41,7 +42,6 @@ from demaq.xquery.tree import (
     Sequence,
     SetOperation,
     String,
-    Switch,
     TypeSwitch,
     VarRef,
     Where,
@@ -57,8 +57,6 @@ def skip_condition(body: Expr, bindings: Bindings = NO_BINDINGS) -> Condition:
         return any_of(skip_condition(item, bindings) for item in body.items)
     if isinstance(body, Flwor):
         return _flwor(body, bindings)
-    if isinstance(body, Switch) and is_total(body.operand, bindings):
-        return any_of(skip_condition(case, bindings) for case in (*(c.result for c in body.cases), body.default))
     if isinstance(body, TypeSwitch) and is_total(body.operand, bindings):
         return any_of(skip_condition(case.result, bindings) for case in (*body.cases, body.default))
     return ALWAYS
@@ -78,12 +76,12 @@ def _flwor(body: Flwor, bindings: Bindings) -> Condition:
         inner = bind_clauses(body.clauses[:number], bindings)
         if isinstance(clause, For) and not clause.allowing_empty:
             conditions.append(needs_items(clause.source, inner))
-            safe = is_total(clause.source, inner)
+            safe = clause.type is None and is_total(clause.source, inner)
         elif isinstance(clause, Where):
             conditions.append(needs_true(clause.condition, inner))
             safe = _is_total_test(clause.condition, inner)
         else:
-            safe = isinstance(clause, Let) and is_total(clause.value, inner)
+            safe = isinstance(clause, Let) and clause.type is None and is_total(clause.value, inner)
         if not safe:
             return all_of(conditions)
     conditions.append(skip_condition(body.result, bind_clauses(body.clauses, bindings)))
@@ -196,14 +194,19 @@ def is_total(expr: Node, bindings: Bindings) -> bool:
         return True
     if isinstance(expr, AxisStep):
         return all(_is_total_predicate(predicate, bindings) for predicate in expr.predicates)
+    if isinstance(expr, Path) and not all(isinstance(step, AxisStep) for step in expr.steps[1:]):
+        return False  # a step that is no axis step may give what is no node
     if isinstance(expr, Path | Sequence | Logical | DirectElement | Enclosed | If):
         return all(is_total(child, bindings) for child in children(expr) if isinstance(child, Expr | Enclosed))
     if isinstance(expr, FunctionCall):
-        return _is_total_function(expr) and all(is_total(arg, bindings) for arg in expr.args)
+        return _is_total_call(expr, bindings)
     if isinstance(expr, Filter):
         return is_total(expr.base, bindings) and _is_total_predicate(expr.predicate, bindings)
     if isinstance(expr, Comparison):
-        return expr.op in ("=", "!=") and all(_is_untyped_or_text(side, bindings) for side in (expr.left, expr.right))
+        sides = (expr.left, expr.right)
+        return expr.op in ("=", "!=") and all(
+            _is_untyped_or_text(side, bindings) and is_total(side, bindings) for side in sides
+        )
     return isinstance(expr, (VarRef, ContextItem, *ACTIONS))
 
 
@@ -218,23 +221,35 @@ def _is_total_test(expr: Expr, bindings: Bindings) -> bool:
         return all(_is_total_test(operand, bindings) for operand in tested.operands)
     has_truth = (
         isinstance(tested, Comparison)
-        or message_path(tested, bindings) is not None
-        or (isinstance(tested, FunctionCall) and any(is_function(tested, name) for name in _TOTAL))
+        or _is_path_of_nodes(tested, bindings)
+        or (isinstance(tested, FunctionCall) and any(is_function(tested, name) for name in (*_TOTAL, *_TESTS)))
         or (isinstance(tested, Filter | Path) and is_message_source(tested, bindings))
     )
     return has_truth and is_total(expr, bindings)
 
 
-_TOTAL = ("exists", "empty", "not", "boolean", "true", "false", "count", "collection")
+_TOTAL = ("exists", "empty", "true", "false", "count", "collection")
+_TESTS = ("not", "boolean")
 
 
-def _is_total_function(expr: FunctionCall) -> bool:
-    return expr.name.expanded.startswith("Q{http://demaq.org/qs}") or any(is_function(expr, name) for name in _TOTAL)
+def _is_total_call(expr: FunctionCall, bindings: Bindings) -> bool:
+    if any(is_function(expr, name, 1) for name in _TESTS):
+        return _is_total_test(expr.args[0], bindings)
+    of_node = any(qs.is_call(expr, name) for name in (qs.MESSAGE, qs.SLICE, qs.SLICEKEY, qs.QUEUE))
+    of_literal = all(isinstance(arg, String) for arg in expr.args)
+    if of_node or qs.is_call(expr, qs.PROPERTY, 1):
+        return of_literal
+    return any(is_function(expr, name) for name in _TOTAL) and all(is_total(arg, bindings) for arg in expr.args)
 
 
 def _is_untyped_or_text(expr: Expr, bindings: Bindings) -> bool:
     """Nodes of messages carry no types, so that `=` compares them as text."""
-    return isinstance(expr, String) or message_path(expr, bindings) is not None
+    return isinstance(expr, String) or _is_path_of_nodes(expr, bindings)
+
+
+def _is_path_of_nodes(expr: Expr, bindings: Bindings) -> bool:
+    path = message_path(expr, bindings)
+    return path is not None and all(isinstance(step, AxisStep) for step in path.steps)
 
 
 def _argument(expr: Expr) -> Expr:

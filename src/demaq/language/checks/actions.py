@@ -80,7 +80,7 @@ class _Checker:
                 f"the body of the rule `{rule.name}` is no conditional",
                 help="a rule reacts when something holds: `if (…) then do …`",
             )
-        if not self._acts(rule.body):
+        if not self._acts(rule.body) and not any(isinstance(node, t.Expr) and _is_error(node) for node in rule.nodes):
             self._report.say(
                 codes.NO_ACTION,
                 rule.span,
