@@ -6,6 +6,7 @@ Every mutation has a number, which alone decides it: a failure names it, and `mu
 import shutil
 import time
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -52,13 +53,17 @@ def _modules(folder: Path) -> Iterator[Program]:
             yield Program(folder, str(file.relative_to(folder)), file.read_text(encoding="utf-8"))
 
 
+@cache
+def _large() -> tuple[Program, ...]:
+    """Those with something to change, but for applications of many modules, which take long to check."""
+    modules = Counter(program.folder for program in programs())
+    return tuple(program for program in programs() if len(program.text) > 600 and modules[program.folder] <= 2)
+
+
 def mutation(number: int) -> tuple[Program, str]:
     random = Random(number)
-    others = [program.text for program in programs()]
-    # The golden cases are many and small: half of the time one of the others is taken.
-    large = [program for program in programs() if len(program.text) > 600]
-    program = random.choice(large if random.random() < 0.5 else programs())
-    return program, mutate(random, program.text, others)
+    program = random.choice(_large() if random.random() < 0.5 else programs())
+    return program, mutate(random, program.text, [other.text for other in programs()])
 
 
 class Workshop:
