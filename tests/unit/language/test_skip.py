@@ -16,6 +16,13 @@ CASES = {
     "qs:message()//a": "an element `a`",
     "//a and //b": "an element `a` and an element `b`",
     "//a or /b": "an element `a` or root element `b`",
+    "/a or /b or /c": "root element `a`, `b` or `c`",
+    "/a or //c or /b": "root element `a` or `b`, or an element `c`",
+    "//a or (//a and //b)": "an element `a`",
+    "(//b and /a) or //a": "an element `a`",
+    "(/a or /b) and //c": "(root element `a` or `b`) and an element `c`",
+    "(/a or //c) and /b": "an element `c` and root element `b`",
+    "/a or /*:a": "root element `*:a`",
     "exists(//a)": "an element `a`",
     "not(//a)": "any message",
     "not(empty(//a))": "an element `a`",
@@ -25,7 +32,7 @@ CASES = {
     "//a/b eq 'x'": "an element `a` and an element `b`",
     "some $x in //a satisfies $x = 1": "an element `a`",
     "every $x in //a satisfies $x = 1": "any message",
-    "//a | //b": "an element `a` or an element `b`",
+    "//a | //b": "an element `a` or `b`",
     "//a except //b": "an element `a`",
     "//*": "any message",
     "//*:a": "an element `*:a`",
@@ -37,7 +44,7 @@ CASES = {
     "qs:slice()[/a]": "any message",
     "true()": "any message",
     "let $x := //a return $x": "any message",
-    "(//a, //b)": "an element `a` or an element `b`",
+    "(//a, //b)": "an element `a` or `b`",
     "if (//a) then //b else false()": "an element `a` and an element `b`",
     "//a ! b": "any message",
 }
@@ -51,14 +58,12 @@ def test_what_a_condition_needs(condition: str, tmp_path: Path) -> None:
 
 BODIES = {
     "if (//a) then if (//b) then do reset": "an element `a` and an element `b`",
-    "if (//a) then do reset else if (//b) then do reset": "an element `a` or an element `b`",
+    "if (//a) then do reset else if (//b) then do reset": "an element `a` or `b`",
     "if (//a) then do reset else do reset": "any message",
     "if (//a) then let $x := //b return if ($x) then do reset": "an element `a` and an element `b`",
     "if (//a) then for $x in //b return do reset": "an element `a` and an element `b`",
     "if (//a) then for $x allowing empty in //b return do reset": "an element `a`",
-    "if (//a) then (if (//b) then do reset, if (//c) then do reset)": (
-        "an element `a` and (an element `b` or an element `c`)"
-    ),
+    "if (//a) then (if (//b) then do reset, if (//c) then do reset)": ("an element `a` and (an element `b` or `c`)"),
     # An error is something that a rule does: what stands behind an expression that may fail does not count.
     "if (xs:integer(//a) = 1) then if (//b) then do reset": "any message",
     "if (//a = 1) then if (//b) then do reset": "an element `a`",

@@ -4,6 +4,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+Shown = Callable[[str], str]
+
+_DEPTH = 4  # how deep one condition is looked for in another
+_MANY = 40  # of more parts than that, nobody reads which is contained in which
+
 
 @dataclass(frozen=True, slots=True)
 class Condition:
@@ -13,7 +18,8 @@ class Condition:
         """For a message with this root element and elements with these names (the root's included)."""
         raise NotImplementedError
 
-    def describe(self) -> str:
+    def describe(self, name: Shown = str) -> str:
+        """In words; `name` says how the name of an element is to be shown."""
         raise NotImplementedError
 
     def to_json(self) -> Any:
@@ -25,7 +31,7 @@ class Always(Condition):
     def holds(self, root: str, names: frozenset[str]) -> bool:  # noqa: ARG002
         return True
 
-    def describe(self) -> str:
+    def describe(self, name: Shown = str) -> str:  # noqa: ARG002
         return "any message"
 
     def to_json(self) -> Any:
@@ -37,7 +43,7 @@ class Never(Condition):
     def holds(self, root: str, names: frozenset[str]) -> bool:  # noqa: ARG002
         return False
 
-    def describe(self) -> str:
+    def describe(self, name: Shown = str) -> str:  # noqa: ARG002
         return "no message"
 
     def to_json(self) -> Any:
@@ -51,8 +57,8 @@ class Root(Condition):
     def holds(self, root: str, names: frozenset[str]) -> bool:  # noqa: ARG002
         return _matches(self.name, root)
 
-    def describe(self) -> str:
-        return f"root element `{self.name}`"
+    def describe(self, name: Shown = str) -> str:
+        return f"root element `{name(self.name)}`"
 
     def to_json(self) -> Any:
         return {"root": self.name}
@@ -67,8 +73,8 @@ class Contains(Condition):
             return any(_matches(self.name, name) for name in names)
         return self.name in names
 
-    def describe(self) -> str:
-        return f"an element `{self.name}`"
+    def describe(self, name: Shown = str) -> str:
+        return f"an element `{name(self.name)}`"
 
     def to_json(self) -> Any:
         return {"contains": self.name}
@@ -81,8 +87,8 @@ class AllOf(Condition):
     def holds(self, root: str, names: frozenset[str]) -> bool:
         return all(part.holds(root, names) for part in self.parts)
 
-    def describe(self) -> str:
-        return " and ".join(_nested(part, AnyOf) for part in self.parts)
+    def describe(self, name: Shown = str) -> str:
+        return " and ".join(_nested(part, AnyOf, name) for part in self.parts)
 
     def to_json(self) -> Any:
         return {"allOf": [part.to_json() for part in self.parts]}
@@ -95,8 +101,13 @@ class AnyOf(Condition):
     def holds(self, root: str, names: frozenset[str]) -> bool:
         return any(part.holds(root, names) for part in self.parts)
 
-    def describe(self) -> str:
-        return " or ".join(_nested(part, AllOf) for part in self.parts)
+    def describe(self, name: Shown = str) -> str:
+        """Alternatives of one kind are told together: root element `a` or `b`."""
+        groups: dict[object, list[Condition]] = {}
+        for part in self.parts:
+            groups.setdefault(type(part) if isinstance(part, Root | Contains) else part, []).append(part)
+        several = any(len(group) > 1 for group in groups.values())
+        return (", or " if several else " or ").join(_alternatives(group, name) for group in groups.values())
 
     def to_json(self) -> Any:
         return {"anyOf": [part.to_json() for part in self.parts]}
@@ -107,24 +118,31 @@ NEVER = Never()
 
 
 def all_of(conditions: Iterable[Condition]) -> Condition:
-    """
-    >>> all_of([ALWAYS, Contains("a"), Contains("a")]).describe()
-    'an element `a`'
+    """All of them, without what follows from the rest.
+
+    >>> all_of([ALWAYS, Contains("a"), Root("a")]).describe()
+    'root element `a`'
+    >>> all_of([Root("a"), any_of([Root("b"), Contains("c")])]).describe()
+    'root element `a` and an element `c`'
     """
     parts = _flattened(conditions, AllOf, ALWAYS)
+    for root in [part for part in parts if isinstance(part, Root)]:
+        parts = _flattened((_under(root, part) for part in parts), AllOf, ALWAYS)
     if NEVER in parts:
         return NEVER
-    # A message has one root, so that two different ones are never both there.
-    roots = [part for part in parts if isinstance(part, Root) and not part.name.startswith("*:")]
-    if len(roots) > 1:
-        return NEVER
-    parts = [part for part in parts if not (isinstance(part, Contains) and Root(part.name) in roots)]
-    return _combined(parts, AllOf, ALWAYS)
+    return _combined(_without(parts, lambda part, other: _implies(other, part)), AllOf, ALWAYS)
 
 
 def any_of(conditions: Iterable[Condition]) -> Condition:
+    """One of them, without those that imply another.
+
+    >>> any_of([Contains("a"), all_of([Contains("a"), Contains("b")]), Root("a")]).describe()
+    'an element `a`'
+    """
     parts = _flattened(conditions, AnyOf, NEVER)
-    return ALWAYS if ALWAYS in parts else _combined(parts, AnyOf, NEVER)
+    if ALWAYS in parts:
+        return ALWAYS
+    return _combined(_without(parts, _implies), AnyOf, NEVER)
 
 
 def names_in(condition: Condition) -> Iterable[str]:
@@ -134,6 +152,25 @@ def names_in(condition: Condition) -> Iterable[str]:
     elif isinstance(condition, AllOf | AnyOf):
         for part in condition.parts:
             yield from names_in(part)
+
+
+def possible_roots(condition: Condition) -> frozenset[str] | None:
+    """The root elements with which a condition can hold; None if they are not limited to certain names.
+
+    >>> sorted(possible_roots(any_of([Root("a"), all_of([Root("b"), Contains("c")])])))
+    ['a', 'b']
+    """
+    if isinstance(condition, Never):
+        return frozenset()
+    if isinstance(condition, Root):
+        return None if condition.name.startswith("*:") else frozenset({condition.name})
+    if isinstance(condition, AllOf):
+        limits = [roots for roots in map(possible_roots, condition.parts) if roots is not None]
+        return frozenset.intersection(*limits) if limits else None
+    if isinstance(condition, AnyOf):
+        parts = [possible_roots(part) for part in condition.parts]
+        return None if None in parts else frozenset().union(*(roots or () for roots in parts))
+    return None
 
 
 def _flattened(conditions: Iterable[Condition], kind: type, neutral: Condition) -> list[Condition]:
@@ -152,11 +189,66 @@ def _combined(
     return parts[0] if len(parts) == 1 else kind(tuple(parts))
 
 
-def _nested(part: Condition, kind: type) -> str:
-    return f"({part.describe()})" if isinstance(part, kind) else part.describe()
+def _without(parts: list[Condition], redundant: Callable[[Condition, Condition], bool]) -> list[Condition]:
+    """The parts that are not redundant beside another one that stays."""
+    if len(parts) > _MANY:
+        return parts
+    kept: list[Condition] = []
+    for part in parts:
+        if not any(redundant(part, other) for other in kept):
+            kept = [*(other for other in kept if not redundant(other, part)), part]
+    return kept
+
+
+def _implies(one: Condition, other: Condition, depth: int = _DEPTH) -> bool:
+    """Whether the other certainly holds where the one does."""
+    if one == other:
+        return True
+    if not depth:
+        return False
+    if isinstance(one, AnyOf):
+        return all(_implies(part, other, depth - 1) for part in one.parts)
+    if isinstance(other, AllOf):
+        return all(_implies(one, part, depth - 1) for part in other.parts)
+    if isinstance(other, AnyOf) and any(_implies(one, part, depth - 1) for part in other.parts):
+        return True
+    if isinstance(one, AllOf):
+        return any(_implies(part, other, depth - 1) for part in one.parts)
+    if not isinstance(one, Root | Contains) or not isinstance(other, Root | Contains):
+        return False
+    # The root is one of the elements, but an element need not be the root.
+    return (isinstance(one, Root) or isinstance(other, Contains)) and _matches(other.name, one.name)
+
+
+def _under(root: Root, part: Condition) -> Condition:
+    """A part beside the root that the message has: other roots are ruled out, for it has only one."""
+    if isinstance(part, AnyOf):
+        return any_of(each for each in part.parts if not _rules_out(root, each))
+    return NEVER if _rules_out(root, part) else part
+
+
+def _rules_out(root: Root, part: Condition) -> bool:
+    if isinstance(part, Root):
+        return not _matches(part.name, root.name) and not _matches(root.name, part.name)
+    return isinstance(part, AllOf) and any(_rules_out(root, each) for each in part.parts)
+
+
+def _alternatives(group: list[Condition], name: Shown) -> str:
+    """
+    >>> _alternatives([Root("a"), Root("b"), Root("c")], str)
+    'root element `a`, `b` or `c`'
+    """
+    names = [f"`{name(part.name)}`" for part in group[1:] if isinstance(part, Root | Contains)]
+    said = ", ".join([_nested(group[0], AllOf, name), *names[:-1]])
+    return f"{said} or {names[-1]}" if names else said
+
+
+def _nested(part: Condition, kind: type, name: Shown) -> str:
+    return f"({part.describe(name)})" if isinstance(part, kind) else part.describe(name)
 
 
 def _matches(pattern: str, name: str) -> bool:
-    if pattern.startswith("*:"):
-        return name.rpartition("}")[2] == pattern[2:]
-    return pattern == name
+    """Whether every element with that name, which may be a pattern itself, meets the pattern."""
+    if pattern == name:
+        return True
+    return pattern.startswith("*:") and name.rpartition("}")[2] == pattern[2:]
