@@ -164,7 +164,12 @@ def _compile_module(
     typed = typecheck(code, functions, _saxon(), report)
     for owner, text in zip((*rules, *values), typed, strict=True):
         texts[id(owner)] = _query(text)
-    return ModuleProgram(name=module.name, prolog=printed_prolog(code).text, errorqueue=module.errorqueue)
+    return ModuleProgram(
+        name=module.name,
+        prolog=printed_prolog(code).text,
+        namespaces=module.context.namespaces,
+        errorqueue=module.errorqueue,
+    )
 
 
 def _query(typed: Typed) -> Query:

@@ -25,10 +25,14 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModuleProgram:
-    """What the functions of a module share: namespaces, functions, variables, and the functions of the runtime."""
+    """What the functions of a module share: namespaces, functions, variables, and the functions of the runtime.
+
+    `namespaces` says what the prefixes of the module mean, for names that are shown to people.
+    """
 
     name: str
     prolog: str
+    namespaces: Mapping[str, str]
     errorqueue: str | None
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from demaq.diagnostics import Paint, plain
+from demaq.language.explain.names import Names, names_of
 from demaq.language.program import Program, Rule
 from demaq.model import SYSTEM_ERRORS, Queue, QueueKind, QueueMode
 
@@ -16,9 +17,13 @@ _KINDS = {
 
 def flow(program: Program, paint: Paint = plain) -> str:
     """The whole application, in the order in which messages go through it."""
+    names = names_of(program)
     heading = f"{program.name}: {_counts(program)}"
-    blocks = ["\n".join(_queue_block(program.queues[name], program, paint)) for name in _reading_order(program)]
-    blocks += ["\n".join(_slicing_block(name, program, paint)) for name in program.slicings]
+    blocks = ["\n".join(_queue_block(program.queues[name], program, names, paint)) for name in _reading_order(program)]
+    blocks += ["\n".join(_slicing_block(name, program, names, paint)) for name in program.slicings]
+    blocks += ["\n".join(_collections(program, names, paint))] if program.collections else []
+    meanings = names.meanings()
+    blocks += [f"prefixes: {meanings}"] if meanings else []
     return "\n\n".join([paint(heading, "bold"), *blocks])
 
 
@@ -49,31 +54,42 @@ def _reading_order(program: Program) -> list[str]:
     return list(order)
 
 
-def _queue_block(queue: Queue, program: Program, paint: Paint) -> Iterator[str]:
+def _queue_block(queue: Queue, program: Program, names: Names, paint: Paint) -> Iterator[str]:
     sign, kind = _KINDS[queue.kind]
     facts = [kind, "transient" if queue.mode is QueueMode.TRANSIENT else ""]
     facts.append(f"priority {queue.priority}" if queue.priority else "")
     facts.append(f"schema {queue.schema}" if queue.schema else "")
     shown = ", ".join(fact for fact in facts if fact)
-    slicings = ", ".join(slicing.name for slicing in program.slicings_of(queue.name))
+    slicings = ", ".join(names(slicing.name) for slicing in program.slicings_of(queue.name))
     member = paint(f"  in slices of {slicings}", "frame") if slicings else ""
-    yield f"{sign} {paint(queue.name, 'bold')}{f'  {shown}' if shown else ''}{member}"
+    yield f"{sign} {paint(names(queue.name), 'bold')}{f'  {shown}' if shown else ''}{member}"
     rules = [rule for rule in program.rules if rule.slicing is None and rule.target == queue.name]
-    yield from _rules(rules, paint)
+    yield from _rules(rules, names, paint)
 
 
-def _slicing_block(name: str, program: Program, paint: Paint) -> Iterator[str]:
+def _slicing_block(name: str, program: Program, names: Names, paint: Paint) -> Iterator[str]:
     slicing = program.slicings[name]
     queues = "every queue" if len(slicing.queues) == len(program.queues) else ", ".join(slicing.queues)
-    yield f"≡ {paint(name, 'bold')}  slicing by {slicing.property}, of {queues}"
-    yield from _rules([rule for rule in program.rules if rule.target == name and rule.slicing is not None], paint)
+    yield f"≡ {paint(names(name), 'bold')}  " + names(f"slicing by {slicing.property}, of {queues}")
+    rules = [rule for rule in program.rules if rule.target == name and rule.slicing is not None]
+    yield from _rules(rules, names, paint)
 
 
-def _rules(rules: list[Rule], paint: Paint) -> Iterator[str]:
-    width = max((len(rule.name) for rule in rules), default=0)
+def _collections(program: Program, names: Names, paint: Paint) -> Iterator[str]:
+    width = max(len(names(name)) for name in program.collections)
+    for collection in program.collections.values():
+        shown = names(collection.name)
+        readers = [names(rule.name) for rule in program.rules if collection.name in rule.reads.collections]
+        read = f", read by {', '.join(readers)}" if readers else ""
+        yield f"▤ {paint(shown, 'bold')}{' ' * (width - len(shown))}  collection, {collection.pattern}{read}"
+
+
+def _rules(rules: list[Rule], names: Names, paint: Paint) -> Iterator[str]:
+    width = max((len(names(rule.name)) for rule in rules), default=0)
     for number, rule in enumerate(rules):
         branch = "└─" if number == len(rules) - 1 else "├─"
-        yield f"{paint(branch, 'frame')} {rule.name.ljust(width)} {paint('──▶', 'frame')} {', '.join(_effects(rule))}"
+        effects = names(", ".join(_effects(rule)))
+        yield f"{paint(branch, 'frame')} {names(rule.name).ljust(width)} {paint('──▶', 'frame')} {effects}"
 
 
 def _effects(rule: Rule) -> Iterator[str]:

@@ -5,15 +5,19 @@ from collections.abc import Iterator
 from demaq.diagnostics import Paint, plain
 from demaq.language.analysis.condition import ALWAYS, NEVER
 from demaq.language.analysis.reads import QueueRead
+from demaq.language.analysis.writes import Write
+from demaq.language.explain.names import Names, names_of
 from demaq.language.program import Program, Rule
+from demaq.model import QueueKind
 
 _WIDTH = 10
 
 
 def plan(rule: Rule, program: Program, paint: Paint = plain) -> str:
     """What starts a rule, when it is skipped, what it reads and does, what follows, and its XQuery."""
+    names = names_of(program, rule)
     place = f"{rule.span.source.name}:{rule.span.line}"
-    lines = [paint(f"rule {rule.name}", "bold") + paint(f"  module {rule.module}, {place}", "frame"), ""]
+    lines = [paint(f"rule {names(rule.name)}", "bold") + paint(f"  module {rule.module}, {place}", "frame"), ""]
     for heading, texts in (
         ("trigger", _trigger(rule)),
         ("skip", _skip(rule)),
@@ -21,10 +25,11 @@ def plan(rule: Rule, program: Program, paint: Paint = plain) -> str:
         ("writes", _writes(rule)),
         ("errors", _errors(rule)),
         ("retention", _retention(rule, program)),
+        ("prefixes", _prefixes(names)),  # the last, when it is known which were used
     ):
         for number, text in enumerate(texts):
             label = heading if number == 0 else ""
-            lines.append(f"{paint(label.ljust(_WIDTH), 'hint')} {text}")
+            lines.append(f"{paint(label.ljust(_WIDTH), 'hint')} {names(text)}")
     lines += ["", paint("XQuery", "hint"), "", rule.query.text]
     return "\n".join(lines)
 
@@ -101,16 +106,37 @@ def _retention(rule: Rule, program: Program) -> Iterator[str]:
     """What happens to the messages that trigger the rule, and to those that it makes."""
     queues = (rule.target,) if rule.slicing is None else rule.slicing.queues
     for queue in queues:
-        yield _kept("messages in", queue, program)
-    for queue in dict.fromkeys(write.queue for write in rule.writes.messages):
-        if queue not in queues:
-            yield _kept("what it puts into", queue, program)
+        yield f"messages in {queue}: {_fate(queue, program)}"
+    yield from dict.fromkeys(
+        f"what it puts into {write.queue}: {_fate_of_new(write, program)}"
+        for write in rule.writes.messages
+        if write.queue not in queues or _is_echo(write.queue, program)
+    )
     for reset in dict.fromkeys(reset.slicing for reset in rule.writes.resets):
         yield f"its reset of {reset} lets go of messages that are in no other slice"
 
 
-def _kept(what: str, queue: str, program: Program) -> str:
+def _fate(queue: str, program: Program) -> str:
     slicings = program.slicings_of(queue)
     if not slicings:
-        return f"{what} {queue}: gone once processed"
-    return f"{what} {queue}: kept until reset in {', '.join(slicing.name for slicing in slicings)}"
+        return "gone once processed"
+    return f"kept until reset in {', '.join(slicing.name for slicing in slicings)}"
+
+
+def _fate_of_new(write: Write, program: Program) -> str:
+    """A message does not stay in an echo queue: whether it is kept is the affair of the queue that it goes on to."""
+    if not _is_echo(write.queue, program):
+        return _fate(write.queue, program)
+    if write.echo_target is None:
+        return "goes on to its target after its timeout; there kept like other messages"
+    return f"goes on to {write.echo_target} after its timeout; there {_fate(write.echo_target, program)}"
+
+
+def _is_echo(queue: str, program: Program) -> bool:
+    return queue in program.queues and program.queues[queue].kind is QueueKind.ECHO
+
+
+def _prefixes(names: Names) -> Iterator[str]:
+    meanings = names.meanings()
+    if meanings:
+        yield meanings
