@@ -9,8 +9,8 @@
 True
 """
 
-from demaq.drawing.graph import Edge, Graph, Line, Node, Shape, Tone
+from demaq.drawing.graph import Edge, Graph, Line, Node, Rank, Shape, Tone
 from demaq.drawing.mermaid import to_mermaid
 from demaq.drawing.svg import to_svg
 
-__all__ = ["Edge", "Graph", "Line", "Node", "Shape", "Tone", "to_mermaid", "to_svg"]
+__all__ = ["Edge", "Graph", "Line", "Node", "Rank", "Shape", "Tone", "to_mermaid", "to_svg"]

@@ -17,6 +17,7 @@ class Shape(Enum):
     CLOCK = "clock"  # a box with a small clock
     STACK = "stack"  # a pile of sheets
     HEXAGON = "hexagon"
+    PAGE = "page"  # a sheet with a dog-ear: a document
 
 
 class Tone(Enum):
@@ -30,13 +31,21 @@ class Tone(Enum):
     MUTED = "muted"
 
 
+class Rank(Enum):
+    """Where a node wants to stand in the flow. An edge that is on no cycle goes before: it still leads to the right."""
+
+    ANY = "any"
+    FIRST = "first"  # at the left, where reading begins
+    LAST = "last"  # at the right, unless the picture is the worse for it
+
+
 class Line(Enum):
     """The stroke of an edge."""
 
     SOLID = "solid"
     DASHED = "dashed"
     DOTTED = "dotted"
-    DANGER = "danger"  # red and dashed
+    DANGER = "danger"  # red and dashed, but thin
     MUTED = "muted"  # solid, but in the background
 
 
@@ -50,6 +59,7 @@ class Node:
     tone: Tone = Tone.NEUTRAL
     note: str = ""
     tooltip: str = ""
+    rank: Rank = Rank.ANY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,19 +24,20 @@ _BRACKETS = {
     Shape.CLOCK: ("([", "])"),
     Shape.STACK: ("[[", "]]"),
     Shape.HEXAGON: ("{{", "}}"),
+    Shape.PAGE: ("[/", "\\]"),
 }
 
 _ARROWS = {
     Line.SOLID: "-->",
     Line.DASHED: "-.->",
     Line.DOTTED: "-.->",
-    Line.DANGER: "==>",
+    Line.DANGER: "-.->",
     Line.MUTED: "-->",
 }
 
 _LINK_STYLES = {
     Line.DOTTED: "stroke-dasharray:2 5",
-    Line.DANGER: f"stroke:{LIGHT.lines[Line.DANGER]},stroke-width:2px,stroke-dasharray:7 5",
+    Line.DANGER: f"stroke:{LIGHT.lines[Line.DANGER]},stroke-width:1px,stroke-dasharray:5 4",
     Line.MUTED: f"stroke:{LIGHT.lines[Line.MUTED]}",
 }
 

@@ -11,6 +11,7 @@ from demaq.drawing.graph import Shape
 CAP = 8.0  # half the width of a cylinder's elliptic end
 TIP = 13.0  # how far a tag's or hexagon's tip stands out
 SHEET = 4.0  # by how much each sheet of a stack is shifted
+EAR = 9.0  # how much of a page's corner is folded
 CLOCK_FACE = 6.5  # the radius of the clock glyph
 CLOCK_ROOM = 2 * CLOCK_FACE + 8
 
@@ -42,6 +43,7 @@ PADDING = {
     Shape.CLOCK: Padding(left=12 + CLOCK_ROOM, right=14),
     Shape.STACK: Padding(left=14, right=14 + 2 * SHEET, top=10 + 2 * SHEET, bottom=10),
     Shape.HEXAGON: Padding(left=8 + TIP, right=8 + TIP),
+    Shape.PAGE: Padding(),
 }
 
 

@@ -50,3 +50,31 @@ def test_an_arc_between_two_cycles_is_never_feedback() -> None:
     """Node 3 of the second cycle gives most and is therefore taken first; still, 1 -> 3 is innocent."""
     second = [(3, 2), (3, 4), (3, 5), (3, 6), (2, 3), (4, 2), (5, 2), (6, 2)]
     assert feedback(7, [(0, 1), (1, 0), (1, 3), *second]) == {1, 7}
+
+
+NODES = st.sets(st.integers(0, 9), max_size=3)
+
+
+@settings(deadline=None)
+@given(ARCS, NODES, NODES)
+def test_wishes_break_all_cycles_and_nothing_else(arcs: list[tuple[int, int]], first: set[int], last: set[int]) -> None:
+    against = feedback(10, arcs, sorted(first), sorted(last - first))
+    turned = [(b, a) if number in against else (a, b) for number, (a, b) in enumerate(arcs)]
+    assert not any(reaches(turned, target, source) for source, target in turned)
+    assert all(reaches(arcs, arcs[number][1], arcs[number][0]) for number in against)
+
+
+@settings(deadline=None)
+@given(ARCS, st.integers(0, 9))
+def test_what_leads_back_to_the_first_and_on_from_the_last_runs_backwards(
+    arcs: list[tuple[int, int]], node: int
+) -> None:
+    cyclic = {number for number, (source, target) in enumerate(arcs) if reaches(arcs, target, source)}
+    assert {number for number in cyclic if arcs[number][1] == node} <= feedback(10, arcs, first=[node])
+    assert {number for number in cyclic if arcs[number][0] == node} <= feedback(10, arcs, last=[node])
+
+
+def test_the_flow_is_read_from_where_it_begins() -> None:
+    """0 -> 1 leads into a cycle, of which 3 gives most; still, 3 comes after 1, which the flow comes to before."""
+    arcs = [(0, 1), (1, 2), (2, 3), (3, 4), (3, 5), (3, 6), (4, 1), (5, 1), (6, 1)]
+    assert feedback(7, arcs) == {6, 7, 8}

@@ -40,3 +40,22 @@ def test_a_late_source_stands_right_before_its_target() -> None:
 
 def test_a_whole_chain_follows_to_where_it_is_used() -> None:
     assert layering(7, [(0, 1), (1, 2), (2, 3), (3, 4), (5, 6), (6, 4)]) == [0, 1, 2, 3, 4, 2, 3]
+
+
+@settings(deadline=None)
+@given(DAGS, st.sets(st.integers(0, 9)), st.sets(st.integers(0, 9)))
+def test_who_wants_to_stand_first_or_last_does_unless_an_arc_is_in_the_way(
+    arcs: list[tuple[int, int]], first: set[int], last: set[int]
+) -> None:
+    layers = layering(10, arcs, first, last - first)
+    assert all(layers[source] < layers[target] for source, target in arcs)
+    assert set(layers) == set(range(max(layers) + 1))
+    fed, feeding = {target for _, target in arcs}, {source for source, _ in arcs}
+    assert all(layers[node] == 0 for node in first - fed)
+    assert all(layers[node] == max(layers) for node in last - first - feeding)
+
+
+def test_what_follows_the_first_stays_near_it() -> None:
+    arcs = [(0, 1), (1, 2), (2, 3), (4, 5), (5, 3)]
+    assert layering(6, arcs) == [0, 1, 2, 3, 1, 2]
+    assert layering(6, arcs, first=[4]) == [0, 1, 2, 3, 0, 1]

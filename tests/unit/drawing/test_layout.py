@@ -3,6 +3,7 @@
 import random
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations, pairwise
 from math import sqrt
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from demaq.drawing import Edge, Graph, Node, Shape
+from demaq.drawing import Edge, Graph, Node, Rank, Shape
 from demaq.drawing.cards import CAPTION_SIZE, LABEL_LEADING, LABEL_SIZE, NOTE_LEADING, NOTE_SIZE
 from demaq.drawing.geometry import Box, Point
 from demaq.drawing.layout import layout
@@ -32,6 +33,7 @@ def graphs(draw: st.DrawFn) -> Graph:
             label=draw(LABELS),
             note=draw(st.sampled_from(["", "a note"])),
             shape=draw(st.sampled_from(Shape)),
+            rank=draw(st.sampled_from(Rank)),
         )
         for number in range(count)
     )
@@ -291,6 +293,62 @@ def test_boxes_of_a_layer_are_equally_wide() -> None:
     assert box["short"].left == box["quiteALongName"].left == box["medium"].left
 
 
+def ranked(graph: Graph, **ranks: Rank) -> Graph:
+    return replace(graph, nodes=tuple(replace(node, rank=ranks.get(node.id, Rank.ANY)) for node in graph.nodes))
+
+
+def test_what_wants_to_stand_first_does_also_where_it_is_used_late() -> None:
+    graph = plain("a b", "b c", "c d", "late d")
+    assert boxes(layout(graph))["late"].left > boxes(layout(graph))["a"].right
+    box = boxes(layout(ranked(graph, late=Rank.FIRST)))
+    assert box["late"].centre.x == box["a"].centre.x
+
+
+def test_a_cycle_is_read_from_the_node_that_wants_to_stand_first() -> None:
+    graph = plain("a b", "b c", "c a")
+    box = boxes(layout(ranked(graph, b=Rank.FIRST)))
+    assert box["b"].right < box["c"].left < box["a"].left
+
+
+def test_a_cycle_ends_with_the_node_that_wants_to_stand_last() -> None:
+    graph = plain("a b", "b c", "c a")
+    box = boxes(layout(ranked(graph, b=Rank.LAST)))
+    assert box["c"].right < box["a"].left < box["b"].left
+
+
+def test_what_wants_to_stand_last_does_if_nothing_is_in_its_way() -> None:
+    graph = plain("a b", "b c", "c d", "a out")
+    assert boxes(layout(graph))["out"].centre.x == boxes(layout(graph))["b"].centre.x
+    box = boxes(layout(ranked(graph, out=Rank.LAST)))
+    assert box["out"].centre.x == box["d"].centre.x
+
+
+def test_what_wants_to_stand_last_does_not_where_it_would_cross_an_edge() -> None:
+    """`out` lies between two ways that meet in d: it cannot get past d without crossing one of them."""
+    graph = plain("a u", "a i", "a w", "u v", "i v", "i z", "w z", "i out", "v d", "z d")
+    box = boxes(layout(ranked(graph, out=Rank.LAST)))
+    assert box["out"].centre.x == box["v"].centre.x < box["d"].left
+
+
+def bends(picture: Picture) -> int:
+    found = 0
+    for route in picture.routes:
+        starts = [route.start, *(curve.end for curve in route.curves)]
+        found += sum(abs(start.y - curve.end.y) > 0.1 for start, curve in zip(starts, route.curves, strict=False))
+    return found
+
+
+def test_standing_last_bends_no_more_edges() -> None:
+    moved = 0
+    for seed in range(12):
+        graph = chance_graph(seed, 14, 20)
+        sinks = {node.id for node in graph.nodes} - {edge.source for edge in graph.edges}
+        before, after = layout(graph), layout(ranked(graph, **dict.fromkeys(sinks, Rank.LAST)))
+        assert bends(after) <= bends(before)
+        moved += boxes(after) != boxes(before)
+    assert moved
+
+
 def test_an_empty_graph_has_an_empty_picture() -> None:
     picture = layout(Graph(title="", nodes=(), edges=()))
     assert (picture.placed, picture.routes, picture.frame.width) == ((), (), 0)
@@ -298,6 +356,7 @@ def test_an_empty_graph_has_an_empty_picture() -> None:
 
 def test_a_large_graph_takes_less_than_two_seconds() -> None:
     graph = chance_graph(1, 300, 600)
+    graph = replace(graph, nodes=tuple(replace(node, rank=Rank.LAST) for node in graph.nodes))
     began = time.process_time()
     layout(graph)
     assert time.process_time() - began < 2

@@ -8,8 +8,8 @@ from demaq.drawing import Edge, Graph, Line, Node, Shape, Tone, to_mermaid
 
 # One line of each kind that may occur. Quoted text holds harmless characters, entity codes and line breaks only.
 TEXT = r"""(?:[\w ,()/\-+=!?'.→…–—⏱]|#\d+;|<br/>)+"""
-NODE = re.compile(rf'    n\d+(?:\[|\(|\[\(|>|\[/|\(\[|\[\[|\{{\{{)"{TEXT}"[\])/}}]{{1,2}}:::[a-z]+')
-EDGE = re.compile(rf'    n\d+ (?:-->|-\.->|==>)(?:\|"{TEXT}"\|)? n\d+')
+NODE = re.compile(rf'    n\d+(?:\[|\(|\[\(|>|\[/|\(\[|\[\[|\{{\{{)"{TEXT}"[\])/\\}}]{{1,2}}:::[a-z]+')
+EDGE = re.compile(rf'    n\d+ (?:-->|-\.->)(?:\|"{TEXT}"\|)? n\d+')
 STYLE = re.compile(
     r"    classDef [a-z]+ fill:#[\da-f]{6},stroke:#[\da-f]{6},color:#[\da-f]{6}"
     r"|    linkStyle \d+(?:,\d+)* [a-z\-]+:[#\w ]+(?:,[a-z\-]+:[#\w ]+)*"
@@ -64,11 +64,11 @@ def test_a_small_graph_reads_like_this() -> None:
         '    n0[("orders<br/>persistent")]:::accent\n'
         '    n1("check"):::neutral\n'
         "    n0 --> n1\n"
-        '    n1 ==>|"on error"| n0\n'
+        '    n1 -.->|"on error"| n0\n'
         "    n1 -.-> n1\n"
         "    classDef neutral fill:#f6f7f9,stroke:#b4bdc9,color:#1d2530\n"
         "    classDef accent fill:#edf1fc,stroke:#7d95db,color:#24386f\n"
-        "    linkStyle 1 stroke:#c8524c,stroke-width:2px,stroke-dasharray:7 5\n"
+        "    linkStyle 1 stroke:#c8524c,stroke-width:1px,stroke-dasharray:5 4\n"
     )
 
 
@@ -125,7 +125,7 @@ def test_shapes_and_lines_are_told_apart_as_far_as_mermaid_can() -> None:
     brackets = {re.sub(r"n\d+|x|<br/>|⏱ ", "", line) for line in lines[: len(Shape)]}
     assert len(brackets) == len(Shape)
     arrows = [line.split("|")[0].split()[1] for line in lines[len(Shape) : len(Shape) + len(Line)]]
-    assert arrows == ["-->", "-.->", "-.->", "==>", "-->"]
+    assert arrows == ["-->", "-.->", "-.->", "-.->", "-->"]
     assert [line.split()[1] for line in lines if "linkStyle" in line] == ["2", "3", "4"]
 
 

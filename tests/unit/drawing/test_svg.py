@@ -68,6 +68,12 @@ def test_the_root_says_what_the_picture_is() -> None:
     assert (str(round(wide)), str(round(high))) == (root.get("width"), root.get("height"))
 
 
+def test_the_picture_shrinks_with_the_window_to_half_its_size() -> None:
+    root = parsed(SMALL)
+    wide = float(root.get("width", ""))
+    assert root.get("style") == f"max-width:max(100%,{wide / 2:g}px);height:auto"
+
+
 def test_nodes_have_text_colour_shape_and_tooltip() -> None:
     root = parsed(SMALL)
     assert texts(root, "label") == ["orders", "check", "mail"]

@@ -1,12 +1,14 @@
 """The layout of one connected part, pass by pass, after Sugiyama, Tagawa and Toda (1981)."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from demaq.drawing.cards import Caption, Card, caption, card
 from demaq.drawing.geometry import Box, Point, Size, around, hull
-from demaq.drawing.graph import Edge, Shape
+from demaq.drawing.graph import Edge, Rank, Shape
 from demaq.drawing.layout.columns import Column, columns
 from demaq.drawing.layout.coordinates import coordinates
+from demaq.drawing.layout.crossings import crossings
 from demaq.drawing.layout.feedback import feedback
 from demaq.drawing.layout.layering import layering
 from demaq.drawing.layout.loops import Loop, loop_routes, loops, overhead
@@ -15,10 +17,12 @@ from demaq.drawing.layout.parts import Part
 from demaq.drawing.layout.picture import Picture, Placed, Route
 from demaq.drawing.layout.ports import Ports, ports
 from demaq.drawing.layout.proper import Proper, proper
-from demaq.drawing.layout.routing import route
+from demaq.drawing.layout.routing import LEVEL, route
 from demaq.drawing.layout.spacing import Spacing
 from demaq.drawing.layout.straightening import straightening
 from demaq.drawing.shapes import Side, border
+
+_EFFORT = 250  # nodes to lay out again, to see what may stand last; large parts are laid out once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +39,20 @@ class _Plan:
     ports: Ports
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Draft:
+    """A plan with heights, and what there is to say against it."""
+
+    plan: _Plan
+    y: list[float]
+    crossings: int
+    bends: int
+
+
 def arrange(part: Part) -> Picture:
     """Place the nodes of a part and route its edges."""
-    plan = _plan(part)
-    spacing = _spacing(plan)
-    y = coordinates(plan.graph, plan.layers, plan.ports, spacing)
-    y = straightening(plan.graph, plan.layers, plan.ports, spacing, y)
+    draft = _best_draft(part)
+    plan, y = draft.plan, draft.y
     widths = _widths(plan)
     frames = columns(plan.graph, plan.layers, _footprints(plan, widths), y)
     column = {vertex: frame for layer, frame in zip(plan.layers, frames, strict=True) for vertex in layer}
@@ -60,12 +72,47 @@ def arrange(part: Part) -> Picture:
     return _framed(placed, routes)
 
 
-def _plan(part: Part) -> _Plan:
+def _best_draft(part: Part) -> _Draft:
+    """Nodes that want to stand last do, as long as that bends and crosses no more edges."""
+    last: tuple[int, ...] = ()
+    best = _draft(part, last)
+    for node in _ranked(part, Rank.LAST)[: _EFFORT // len(part.nodes)]:
+        if node in best.plan.layers[-1]:
+            continue
+        other = _draft(part, (*last, node))
+        if other.crossings <= best.crossings and other.bends <= best.bends:
+            last, best = (*last, node), other
+    return best
+
+
+def _draft(part: Part, last: tuple[int, ...]) -> _Draft:
+    plan = _plan(part, last)
+    spacing = _spacing(plan)
+    y = coordinates(plan.graph, plan.layers, plan.ports, spacing)
+    y = straightening(plan.graph, plan.layers, plan.ports, spacing, y)
+    right = [[vertex for vertex, _ in neighbours] for neighbours in plan.graph.right]
+    return _Draft(plan=plan, y=y, crossings=crossings(plan.layers, right), bends=_bends(plan, y))
+
+
+def _bends(plan: _Plan, y: list[float]) -> int:
+    courses = (
+        [y[vertex] + plan.ports.get((arc, vertex), 0.0) for vertex in chain]
+        for arc, chain in enumerate(plan.graph.chains)
+    )
+    return sum(abs(here - there) >= LEVEL for course in courses for here, there in pairwise(course))
+
+
+def _ranked(part: Part, rank: Rank) -> list[int]:
+    return [number for number, node in enumerate(part.nodes) if node.rank is rank]
+
+
+def _plan(part: Part, last: tuple[int, ...]) -> _Plan:
     count = len(part.nodes)
-    backwards = feedback(count, part.arcs)
+    first = _ranked(part, Rank.FIRST)
+    backwards = feedback(count, part.arcs, first, _ranked(part, Rank.LAST))
     arcs = [arc[::-1] if number in backwards else arc for number, arc in enumerate(part.arcs)]
     captions = tuple(caption(edge.label) for edge in part.edges)
-    graph = proper(layering(count, arcs), arcs, [bool(each.lines) for each in captions])
+    graph = proper(layering(count, arcs, first, last), arcs, [bool(each.lines) for each in captions])
     layers = ordering(graph)
     cards = tuple(
         card(node, ports=max(len(graph.left[number]), len(graph.right[number])))

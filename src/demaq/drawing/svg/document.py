@@ -18,6 +18,9 @@ _LEAST_WIDTH = 320.0
 _TITLE_LEADING = 23.0
 _AFTER_TITLE = 24.0
 _BEFORE_LEGEND = 52.0
+# The picture shrinks with the window, but not further than this. What is smaller nobody can read; and a picture that
+# always fits the window could not be enlarged with the browser's zoom, for that makes the window smaller, too.
+_LEAST_SCALE = 0.5
 _BOLD = 1.15  # bold letters are wider than the table says
 
 
@@ -45,6 +48,7 @@ def to_svg(graph: Graph) -> str:
             "viewBox": f"0 0 {wide:g} {high:g}",
             "width": wide,
             "height": high,
+            "style": f"max-width:max(100%,{wide * _LEAST_SCALE:g}px);height:auto",
         },
         leaf("title", {}, graph.title),
         leaf("desc", {}, _description(graph)),

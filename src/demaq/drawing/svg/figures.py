@@ -6,7 +6,7 @@ from demaq.drawing.cards import LABEL_LEADING, LABEL_SIZE, NOTE_LEADING, NOTE_SI
 from demaq.drawing.geometry import Box, Point
 from demaq.drawing.graph import Shape
 from demaq.drawing.layout.picture import Placed
-from demaq.drawing.shapes import CAP, CLOCK_FACE, PADDING, SHEET, TIP
+from demaq.drawing.shapes import CAP, CLOCK_FACE, EAR, PADDING, SHEET, TIP
 from demaq.drawing.svg.markup import element, leaf, number, polygon
 
 _BASELINE = 0.35  # a line's middle to its baseline, in font sizes
@@ -112,6 +112,13 @@ def _stack(box: Box) -> str:
     return "".join(_outline(_rectangle(sheet, _ROUND)) for sheet in sheets)
 
 
+def _page(box: Box) -> str:
+    near, low = Point(box.right - EAR, box.top), Point(box.right, box.top + EAR)
+    corners = (Point(box.right, box.bottom), Point(box.left, box.bottom), Point(box.left, box.top))
+    fold = f"M{number(near.x)},{number(near.y)}V{number(low.y)}H{number(low.x)}"
+    return _outline(polygon(near, low, *corners)) + _fine(fold)
+
+
 _PAINTERS: dict[Shape, Callable[[Box], str]] = {
     Shape.BOX: _box,
     Shape.ROUNDED: _rounded,
@@ -121,4 +128,5 @@ _PAINTERS: dict[Shape, Callable[[Box], str]] = {
     Shape.CLOCK: _clock,
     Shape.STACK: _stack,
     Shape.HEXAGON: _hexagon,
+    Shape.PAGE: _page,
 }

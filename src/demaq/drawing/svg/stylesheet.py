@@ -27,7 +27,7 @@ _FORMS = {
     ".course": "fill:none;stroke-width:1.5;stroke-linecap:round",
     ".touch": "fill:none;stroke:none;stroke-width:12;pointer-events:stroke",
     ".line-dashed .course": "stroke-dasharray:7 5",
-    ".line-danger .course": "stroke-dasharray:7 5",
+    ".line-danger .course": "stroke-dasharray:5 4;stroke-width:1.1",
     ".line-dotted .course": "stroke-dasharray:.1 5;stroke-width:2",
     ".edge:hover .course": "stroke-width:2.5",
     ".node:hover path": "stroke-width:2",

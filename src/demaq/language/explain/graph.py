@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from demaq.drawing import Edge, Graph, Line, Node, Shape, Tone
+from demaq.drawing import Edge, Graph, Line, Node, Rank, Shape, Tone
+from demaq.language.explain.names import Names, names_of
 from demaq.language.program import Program, Rule
 from demaq.model import SYSTEM_ERRORS, Queue, QueueKind, QueueMode
 
@@ -16,7 +17,7 @@ _LEGEND = (
     (Line.SOLID, "a message triggers a rule, a rule enqueues"),
     (Line.DOTTED, "a rule reads"),
     (Line.DASHED, "messages belong to slices, a rule resets them"),
-    (Line.DANGER, "errors"),
+    (Line.DANGER, "errors: of all rules for a queue's messages, or of one rule"),
 )
 
 
@@ -24,7 +25,10 @@ def program_graph(program: Program) -> Graph:
     """Every queue, slicing, collection and rule, and how messages go between them."""
     edges = tuple(dict.fromkeys(_edges(program)))
     used = {end for edge in edges for end in (edge.source, edge.target)}
-    nodes = tuple(node for node in _nodes(program) if node.id in used or node.id != _queue(SYSTEM_ERRORS.name))
+    fed = {edge.target for edge in edges}
+    nodes = tuple(
+        node for node in _nodes(program, names_of(program), fed) if node.id in used or node.id != _SYSTEM_ERRORS
+    )
     lines = {edge.line for edge in edges}
     return Graph(
         title=program.name, nodes=nodes, edges=edges, legend=tuple(entry for entry in _LEGEND if entry[0] in lines)
@@ -47,47 +51,61 @@ def _collection(name: str) -> str:
     return f"collection {name}"
 
 
-def _nodes(program: Program) -> Iterator[Node]:
+_SYSTEM_ERRORS = _queue(SYSTEM_ERRORS.name)
+
+
+def _nodes(program: Program, names: Names, fed: set[str]) -> Iterator[Node]:
+    """`fed` are the nodes to which an edge leads."""
     error_queues = {queue for rule in program.rules for levels in rule.error_queues.values() for queue in levels}
     for queue in program.queues.values():
-        yield _queue_node(queue, queue.name in error_queues)
+        yield _queue_node(queue, names, takes_errors=queue.name in error_queues, is_fed=_queue(queue.name) in fed)
     for slicing in program.slicings.values():
         yield Node(
             id=_slicing(slicing.name),
-            label=slicing.name,
+            label=names(slicing.name),
             shape=Shape.STACK,
             tone=Tone.NEUTRAL,
-            note=f"by {slicing.property}",
+            note=f"by {names(slicing.property)}",
+            tooltip=f"slicing {slicing.name}",
         )
     for collection in program.collections.values():
         yield Node(
             id=_collection(collection.name),
-            label=collection.name,
-            shape=Shape.BOX,
+            label=names(collection.name),
+            shape=Shape.PAGE,
             tone=Tone.MUTED,
-            note=collection.pattern,
+            note=f"collection\n{collection.pattern}",
+            tooltip=f"collection {collection.name}",
         )
     for rule in program.rules:
         yield Node(
             id=_rule(rule.name),
-            label=rule.name,
+            label=names(rule.name),
             shape=Shape.ROUNDED,
             tone=Tone.NEUTRAL,
             tooltip=f"rule {rule.name} for {rule.target}: runs for {rule.skip.describe()}",
         )
 
 
-def _queue_node(queue: Queue, takes_errors: bool) -> Node:
+def _queue_node(queue: Queue, names: Names, *, takes_errors: bool, is_fed: bool) -> Node:
     shape, tone = _SHAPES[queue.kind]
     note = "transient" if queue.mode is QueueMode.TRANSIENT else ""
     return Node(
         id=_queue(queue.name),
-        label=queue.name,
+        label=names(queue.name),
         shape=shape,
         tone=Tone.DANGER if takes_errors else tone,
         note=note,
-        tooltip=f"{queue.kind.value} queue, {queue.mode.value}",
+        tooltip=f"{queue.kind.value} queue {queue.name}, {queue.mode.value}",
+        rank=_rank(queue, is_fed=is_fed),
     )
+
+
+def _rank(queue: Queue, *, is_fed: bool) -> Rank:
+    """What comes from outside stands at the left, what goes there at the right."""
+    if queue.kind is QueueKind.INCOMING_GATEWAY or not is_fed:
+        return Rank.FIRST if queue.name != SYSTEM_ERRORS.name else Rank.ANY
+    return Rank.LAST if queue.kind is QueueKind.OUTGOING_GATEWAY else Rank.ANY
 
 
 def _edges(program: Program) -> Iterator[Edge]:
@@ -97,6 +115,7 @@ def _edges(program: Program) -> Iterator[Edge]:
                 yield Edge(source=_queue(queue), target=_slicing(slicing.name), line=Line.DASHED)
     for rule in program.rules:
         yield from _rule_edges(rule)
+    yield from _error_edges(program)
 
 
 def _rule_edges(rule: Rule) -> Iterator[Edge]:
@@ -114,6 +133,14 @@ def _rule_edges(rule: Rule) -> Iterator[Edge]:
             yield Edge(source=_queue(write.queue), target=_queue(write.echo_target), label="later")
     for reset in rule.writes.resets:
         yield Edge(source=node, target=_slicing(reset.slicing), line=Line.DASHED, label="reset")
-    for queue in dict.fromkeys(levels[0] for levels in rule.error_queues.values()):
-        if queue != SYSTEM_ERRORS.name:
-            yield Edge(source=node, target=_queue(queue), line=Line.DANGER)
+
+
+def _error_edges(program: Program) -> Iterator[Edge]:
+    """From a queue, if all rules fail into the same error queue for its messages; else from the rules."""
+    for queue in program.queues:
+        takers = {rule.name: rule.error_queues[queue][0] for rule in program.rules if queue in rule.error_queues}
+        together = len(set(takers.values())) == 1
+        for rule, taker in takers.items():
+            if taker != SYSTEM_ERRORS.name:
+                source = _queue(queue) if together else _rule(rule)
+                yield Edge(source=source, target=_queue(taker), line=Line.DANGER)
