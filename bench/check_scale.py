@@ -2,8 +2,9 @@
 
     .venv/bin/python bench/check_scale.py [--lines 5000] [--repeat 3]
 
-Generates applications of growing size out of the constructs of the procurement example, checks each, and prints the
-time, the processor's time per line, and its ratio to that of the smallest: 1.0 everywhere is linear growth.
+Generates applications of growing size, checks each, and prints the time, the processor's time per line, and its ratio
+to that of the smallest: 1.0 everywhere is linear growth. Two shapes: many departments side by side, out of the
+constructs of the procurement example, and one busy queue that all rules are for and put their messages into.
 """
 
 import argparse
@@ -80,15 +81,33 @@ if (qs:slice()[/answer or /refusal]) then (
 """
 
 
-def application(lines: int) -> str:
-    text, n = "", 0
-    size = DEPARTMENT.count("\n")
-    while text.count("\n") < lines:
-        text += DEPARTMENT.format(n=n, p=n % 10)
-        n += 1
-        if text.count("\n") + size > lines:
-            break
-    return text
+BUSY_QUEUES = """
+create queue events kind basic mode persistent
+create queue reports kind outgoingGateway mode persistent
+"""
+
+BUSY_RULE = """
+create rule step{n} for events
+if (/event{n}[amount > 10]) then (
+  do enqueue <first{n}>{{/event{n}/amount}}</first{n}> into events,
+  do enqueue <second{n}>{{/event{n}/name}}</second{n}> into events,
+  do enqueue <report{n}>{{count(/event{n}/*)}}</report{n}> into reports
+)
+"""
+
+
+def departments(lines: int) -> str:
+    """Departments side by side, each with its queues and rules."""
+    return "".join(DEPARTMENT.format(n=n, p=n % 10) for n in range(max(1, lines // DEPARTMENT.count("\n"))))
+
+
+def busy_queue(lines: int) -> str:
+    """Many rules on one queue."""
+    rules = max(1, lines // BUSY_RULE.count("\n"))
+    return BUSY_QUEUES + "".join(BUSY_RULE.format(n=n) for n in range(rules))
+
+
+SHAPES = {"departments": departments, "busy queue": busy_queue}
 
 
 def seconds(folder: Path, repeat: int) -> tuple[float, float]:
@@ -108,19 +127,24 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=5000, help="the size that is to take under 5 s")
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args()
-    print(f"{'lines':>8} {'rules':>7} {'seconds':>9} {'CPU µs/line':>12} {'ratio':>7}")
-    base = None
-    for factor in (0.125, 0.25, 0.5, 1, 2, 4):
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
+    for name, application in SHAPES.items():
+        print(f"{name}\n{'lines':>8} {'rules':>7} {'seconds':>9} {'CPU µs/line':>12} {'ratio':>7}")
+        base = None
+        for factor in (0.125, 0.25, 0.5, 1, 2, 4):
             text = application(int(options.lines * factor))
-            (folder / "main.demaq").write_text(text, encoding="utf-8")
-            wall, processor = seconds(folder, options.repeat)
-        lines = text.count("\n")
-        per_line = processor / lines * 1e6
-        base = base or per_line
-        rules = text.count("create rule")
-        print(f"{lines:>8} {rules:>7} {wall:>9.2f} {per_line:>12.0f} {per_line / base:>7.2f}", flush=True)
+            wall, processor = measured(text, options.repeat)
+            lines = text.count("\n")
+            per_line = processor / lines * 1e6
+            base = base or per_line
+            rules = text.count("create rule")
+            print(f"{lines:>8} {rules:>7} {wall:>9.2f} {per_line:>12.0f} {per_line / base:>7.2f}", flush=True)
+
+
+def measured(text: str, repeat: int) -> tuple[float, float]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "main.demaq").write_text(text, encoding="utf-8")
+        return seconds(folder, repeat)
 
 
 if __name__ == "__main__":

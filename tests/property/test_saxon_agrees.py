@@ -56,12 +56,16 @@ def saxon_cannot_read(tree: t.Node) -> bool:
 
 def _is_beyond_saxon(node: t.Node) -> bool:
     if isinstance(node, t.DynamicCall):
-        return isinstance(node.function, t.AxisStep)  # (a)(1)
+        return _is_step(node.function)  # (a)(1)
     if isinstance(node, t.Lookup):
-        return isinstance(node.base, t.AxisStep)  # (a)?b
+        return _is_step(node.base)  # (a)?b
     if isinstance(node, t.Pragma):
         return "(#" in node.content  # (# p:a (# #) {1}
     return isinstance(node, t.AtomicType) and str(node.name) == "empty-sequence"  # 1 instance of empty-sequence
+
+
+def _is_step(node: t.Expr | None) -> bool:
+    return _is_step(node.body) if isinstance(node, t.Extension) else isinstance(node, t.AxisStep)
 
 
 def is_refused_as_text(query: str) -> bool:
@@ -138,6 +142,7 @@ def test_what_is_not_xquery_is_refused_by_both(text: str) -> None:
     [
         "(a)(1)",
         "(a)?b",
+        "((# p:a #) { a })?b",
         "(# p:a b (# c #) { 1 }",
         "1 instance of empty-sequence",
         "for eq 1",

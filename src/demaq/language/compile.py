@@ -7,6 +7,8 @@ from pathlib import Path
 from demaq.diagnostics import Report, Span
 from demaq.language import codes
 from demaq.language.analysis.facts import RuleFacts, rule_facts
+from demaq.language.analysis.lookups import accesses
+from demaq.language.analysis.reads import queue_reads
 from demaq.language.application import Application, load
 from demaq.language.checks import CHECKS, USE_CHECKS, WHOLE_CHECKS
 from demaq.language.define import define
@@ -16,16 +18,23 @@ from demaq.language.files import Files
 from demaq.language.link import link
 from demaq.language.linked import Linked, LinkedModule, LinkedRule
 from demaq.language.parser import ParsedModule, parse_module
-from demaq.language.program import ModuleProgram, Program, PropertyValue, Query, Rule
+from demaq.language.program import Lookup, ModuleProgram, Program, PropertyValue, Query, Rule
 from demaq.language.qs import BASE_CONTEXT
 from demaq.language.rewrite.refusals import refusal
-from demaq.language.rewrite.unit import module_code, printed_prolog, rule_function, value_function
+from demaq.language.rewrite.unit import (
+    ModuleCode,
+    key_function,
+    module_code,
+    printed_prolog,
+    rule_function,
+    value_function,
+)
 from demaq.language.symbols import Symbols, Table
 from demaq.language.typing import Typed, typecheck
 from demaq.model import SYSTEM_ERRORS, Queue
 from demaq.xquery.analysis.context import StaticContext, static_context
 from demaq.xquery.analysis.resolve import UNKNOWN
-from demaq.xquery.printer import Stretch
+from demaq.xquery.printer import Stretch, print_tree
 from demaq.xquery.recursion import deep_recursion
 from demaq.xquery.saxon import Saxon
 
@@ -126,8 +135,9 @@ def _program(
     symbols = linked.symbols
     texts: dict[int, Query] = {}
     modules: dict[str, ModuleProgram] = {}
+    code = {module.name: module_code(module, symbols, refused) for module in linked.modules}
     for module in linked.modules:
-        modules[module.name] = _compile_module(module, linked, texts, refused, report)
+        modules[module.name] = _compile_module(module, linked, code[module.name], texts, report)
     by_rule = {id(fact.rule): fact for fact in facts}
     return Program(
         name=application.name,
@@ -147,14 +157,16 @@ def _program(
         slicings=symbols.slicings.mapping(),
         collections=symbols.collections.mapping(),
         modules=modules,
-        rules=tuple(_rule(by_rule[id(rule)], texts[id(rule)], symbols) for rule in linked.rules),
+        rules=tuple(
+            _rule(by_rule[id(rule)], texts[id(rule)], _lookups(rule, code[rule.module.name]), symbols)
+            for rule in linked.rules
+        ),
     )
 
 
 def _compile_module(
-    module: LinkedModule, linked: Linked, texts: dict[int, Query], refused: frozenset[int], report: Report
+    module: LinkedModule, linked: Linked, code: ModuleCode, texts: dict[int, Query], report: Report
 ) -> ModuleProgram:
-    code = module_code(module, linked.symbols, refused)
     rules = [rule for rule in linked.rules if rule.module is module]
     values = [value for value in linked.values if value.module is module]
     functions = [
@@ -183,7 +195,20 @@ def _input_queues(rule: LinkedRule, symbols: Symbols) -> list[Queue]:
     return [queue for queue in found if queue is not None]
 
 
-def _rule(facts: RuleFacts, query: Query, symbols: Symbols) -> Rule:
+def _lookups(rule: LinkedRule, code: ModuleCode) -> tuple[Lookup, ...]:
+    found: dict[tuple[str | None, str, str], Lookup] = {}
+    for access in accesses(rule):
+        key = access.key
+        if key is None or key.early is None:
+            continue
+        query = Query(text=print_tree(key_function(key.early, rule, code)).text)
+        for read in queue_reads(access, rule):
+            lookup = Lookup(queue=read.queue, path=key.path, compared=key.compared, key=query)
+            found.setdefault((read.queue, key.path, query.text), lookup)
+    return tuple(found.values())
+
+
+def _rule(facts: RuleFacts, query: Query, lookups: tuple[Lookup, ...], symbols: Symbols) -> Rule:
     rule = facts.rule
     return Rule(
         name=rule.name,
@@ -192,6 +217,7 @@ def _rule(facts: RuleFacts, query: Query, symbols: Symbols) -> Rule:
         slicing=rule.slicing,
         query=query,
         reads=facts.reads,
+        lookups=lookups,
         writes=facts.writes,
         skip=facts.skip,
         error_queues={queue.name: _error_queues(rule, queue) for queue in _input_queues(rule, symbols)},

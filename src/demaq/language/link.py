@@ -5,16 +5,15 @@ from pathlib import Path
 
 from demaq.diagnostics import Report
 from demaq.language import tree as t
+from demaq.language.analysis.bindings import bindings_of
 from demaq.language.analysis.calls import called
 from demaq.language.linked import FunctionKey, Linked, LinkedFunction, LinkedModule, LinkedRule, LinkedValue
 from demaq.language.parser import ParsedModule
 from demaq.language.symbols import Symbols, symbol
 from demaq.model import Property, Queue, Slicing
-from demaq.xquery.analysis.context import StaticContext
+from demaq.xquery.analysis.context import FN, StaticContext
 from demaq.xquery.analysis.resolve import Resolver
 from demaq.xquery.tree import AxisStep, Expr, FunctionCall, FunctionDecl, Name, NameTest, walk
-
-_FN = "http://www.w3.org/2005/xpath-functions"
 
 
 def link(
@@ -78,6 +77,7 @@ class _ModuleLinker:
             errorqueue=None if errorqueue is None else symbol(errorqueue, self._context),
             body=body,
             nodes=nodes,
+            bindings=bindings_of(body),
             functions=called(nodes, self.module),
         )
 
@@ -111,7 +111,7 @@ class _ModuleLinker:
 
 
 def _function(declaration: FunctionDecl, body: Expr) -> LinkedFunction:
-    return LinkedFunction(declaration=declaration, body=body, nodes=tuple(walk(body)))
+    return LinkedFunction(declaration=declaration, body=body, nodes=tuple(walk(body)), bindings=bindings_of(body))
 
 
 class _LanguageResolver(Resolver):
@@ -137,5 +137,5 @@ def boolean_word(value: Expr, type_: str) -> Expr:
         and not value.predicates
         and str(value.test.name) in ("true", "false")
     ):
-        return FunctionCall(value.span, Name(value.span, value.test.name.local, None, _FN), ())
+        return FunctionCall(value.span, Name(value.span, value.test.name.local, None, FN), ())
     return value

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from demaq.diagnostics import Span
+from demaq.language.analysis.bindings import Bindings
 from demaq.language.symbols import Symbols
 from demaq.language.tree import ModuleSyntax, PropertyStatement, RuleStatement, ValueClause
 from demaq.model import Property, Queue, Slicing
@@ -22,6 +23,7 @@ class LinkedFunction:
     declaration: FunctionDecl
     body: Expr
     nodes: tuple[Node, ...]
+    bindings: Bindings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,6 +47,7 @@ class LinkedRule:
     errorqueue: str | None
     body: Expr
     nodes: tuple[Node, ...]
+    bindings: Bindings
     functions: tuple[LinkedFunction, ...]  # those that the body may call, directly or through others
 
     @property
@@ -72,11 +75,11 @@ class LinkedRule:
         for function in self.functions:
             yield from function.nodes
 
-    def bodies(self) -> Iterator[Expr]:
-        """The body, and those of the functions."""
-        yield self.body
+    def bodies(self) -> Iterator[tuple[Expr, Bindings]]:
+        """The body, and those of the functions, each with the values of its variables."""
+        yield self.body, self.bindings
         for function in self.functions:
-            yield function.body
+            yield function.body, function.bindings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from demaq.diagnostics import Span
 from demaq.language.analysis.condition import Condition
+from demaq.language.analysis.lookups import Compared
 from demaq.language.analysis.reads import Reads
 from demaq.language.analysis.writes import Writes
 from demaq.model import Collection, Property, Queue, Slicing
@@ -37,12 +38,27 @@ class ModuleProgram:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Lookup:
+    """Messages of a queue that a rule will ask for: those in which the path has a value of the key.
+
+    `key` is a function of the rule's arguments, so that messages can be fetched for many rules at once. `queue` is
+    None when its name is known only as the rule runs.
+    """
+
+    queue: str | None
+    path: str
+    compared: Compared
+    key: Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """A rule, ready to run.
 
     `query` is a function of the message, its slice, the slice's key, a view of the log and the time; it gives back
-    the pending actions. `error_queues` says for each queue whose messages it runs for where its errors go: to the
-    first, and while a message of that one is processed, to the next.
+    the pending actions. `lookups` are those of its reads whose key is known before it runs. `error_queues` says for
+    each queue whose messages it runs for where its errors go: to the first, and while a message of that one is
+    processed, to the next.
     """
 
     name: str
@@ -51,6 +67,7 @@ class Rule:
     slicing: Slicing | None
     query: Query
     reads: Reads
+    lookups: tuple[Lookup, ...]
     writes: Writes
     skip: Condition
     error_queues: Mapping[str, tuple[str, ...]]

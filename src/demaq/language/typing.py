@@ -13,6 +13,7 @@ from demaq.language import codes
 from demaq.language.blame import culprit, narrowed
 from demaq.language.rewrite.unit import ModuleCode, unit, without
 from demaq.xquery import tree as t
+from demaq.xquery.analysis.context import FN, XS
 from demaq.xquery.analysis.resolve import is_unknown, unknown
 from demaq.xquery.printer import Printed, Stretch, print_tree
 from demaq.xquery.saxon import Saxon, SaxonError
@@ -23,7 +24,7 @@ _MOST_ERRORS = 40  # in one chunk
 _ENQUEUE = re.compile(r"argument of (?:demaq:|Q\{[^}]*\})enqueue")
 _SUPPLIED = re.compile(r",? but the supplied expression \{.*\} delivers items of type ")
 _INSIDE = re.compile(r"^In \{.*?\}: ")
-_OWN_NAMES = re.compile(r"Q\{http://(?:www\.w3\.org/2005/xpath-functions|www\.w3\.org/2001/XMLSchema)\}")
+_OWN_NAMES = re.compile("|".join(re.escape(f"Q{{{uri}}}") for uri in (FN, XS)))
 
 
 @dataclass(frozen=True, slots=True)

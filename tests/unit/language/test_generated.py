@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from saxonche import PySaxonProcessor
+from saxonche import PySaxonApiError, PySaxonProcessor
 
 from applications import compile_text
 from demaq.language.program import Program
@@ -12,8 +12,13 @@ from demaq.language.program import Program
 VIEW = """
 map {
   "queue" : function($name) { map { "work" : (parse-xml('<a><id>1</id></a>'), parse-xml('<b/>')) }($name) },
+  "lookup" : function($queue, $path, $keys) {
+    if (empty($keys)) then (parse-xml('<a><id>1</id></a>'), parse-xml('<no/>'))
+    else parse-xml('<a><id>' || string-join(($queue, $path, $keys?*), " ") || '</id><id>1</id></a>')
+  },
   "collection" : function($name) { parse-xml('<prices><price sku="x">3</price></prices>') },
-  "property" : function($name) { map { "sys:queue" : "work", "sys:id" : 7, "flag" : true() }($name) },
+  "property" : function($name) { map { "sys:queue" : "work", "sys:id" : 7, "flag" : true() }($name),
+    if ($name = "sys:sender") then error(QName("http://demaq.org/runtime", "missing"), "more, please") else () },
   "property-of" : function($name, $root) { name($root/*) || "-" || $name }
 }
 """
@@ -116,6 +121,49 @@ def test_queues_properties_collections_and_time(saxon: Any, tmp_path: Path) -> N
     )
     (action,) = run(saxon, program, "<a/>")
     assert "<x>2 1 7 b-sys:rule 3 2007-01-10Z 12:00:00Z</x>" in action
+
+
+@pytest.mark.parametrize(
+    ("condition", "given"),
+    [
+        ('qs:queue("work")[//id = "1"]', "work //id 1"),
+        ('qs:queue("work")[//id = (qs:message()//id, "1")]', "work //id 7 1"),
+        ("qs:queue()[.//id = ('1', 1)[1]]", "work //id 1"),
+        ('let $q := qs:queue("work") let $n := $q/a return $n[id = "1"]', "work /a/id 1"),
+        ('for $k in /a/id[1] return qs:queue("work")[/a/id = ($k, "1")]', "work /a/id 7 1"),
+    ],
+)
+def test_messages_are_looked_up_by_key(saxon: Any, tmp_path: Path, condition: str, given: str) -> None:
+    program = compile_text(
+        tmp_path,
+        "create rule r for work if (/a) then do enqueue <x>{"
+        f"let $found := ({condition}) return $found//text()[not(. = '1')]}}</x> into outbox",
+    )
+    (action,) = run(saxon, program, "<a><id>7</id></a>")
+    assert f"<x>{given}</x>" in action
+
+
+def test_a_key_that_cannot_be_computed_leaves_the_error_to_the_predicate(saxon: Any, tmp_path: Path) -> None:
+    program = compile_text(
+        tmp_path,
+        "create rule r for work if (/a) then "
+        'do enqueue <x>{qs:queue("work")[/never and //id = xs:integer(qs:message()//id)]}</x> into outbox',
+    )
+    (action,) = run(saxon, program, "<a><id>none</id></a>")
+    assert "<x/>" in action
+
+
+def test_what_the_view_asks_for_is_not_caught(saxon: Any, tmp_path: Path) -> None:
+    program = compile_text(
+        tmp_path,
+        "create rule r for work if (/a) then do enqueue <x>{"
+        'try { qs:property("sys:sender") } catch * { "caught" }, try { 1 div 0 } catch err:FOAR0001 { "own" }}</x>'
+        " into outbox",
+    )
+    with pytest.raises(PySaxonApiError, match="more, please"):
+        run(saxon, program, "<a/>")
+    text = program.rules[-1].query.text
+    assert text.count("try") == 2
 
 
 def test_explicit_properties_are_cast_to_their_type(saxon: Any, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from applications import compile_rule
-from demaq.xquery.printer import to_text
+from demaq.language.analysis.lookups import Compared
 
 # A condition, and the accesses to queues that it makes: queue, path, key, and whether the key is known early.
 CASES: dict[str, list[tuple[str | None, str | None, str, bool]]] = {
@@ -27,6 +27,8 @@ CASES: dict[str, list[tuple[str | None, str | None, str, bool]]] = {
     'let $q := qs:queue("work") return $q[//id = "x"]': [("work", "//id", '"x"', True)],
     'let $q := qs:queue("work") return ($q[//id = "x"], $q)': [("work", None, "", False)],
     'let $q := qs:queue("work")/order let $k := /a/id return $q[id = $k]': [("work", "/order/id", "$k", True)],
+    'let $q := qs:queue("work") let $o := $q/order return $o[id = "x"]': [("work", "/order/id", '"x"', True)],
+    'for $m in /a let $q := qs:queue("work") group by $k := $m return $q[id = $k]': [("work", None, "", False)],
     'for $k in /a/id return qs:queue("work")[//id = $k]': [("work", "//id", "$k", False)],
     'qs:queue("work")[//id = "x"], qs:queue("other")[/b = "y"]': [
         ("work", "//id", '"x"', True),
@@ -37,6 +39,7 @@ CASES: dict[str, list[tuple[str | None, str | None, str, bool]]] = {
     'qs:queue("work")[1][//id = "x"]': [("work", None, "", False)],
     '(qs:queue("work")/a)[last()][id = "x"]': [("work", None, "", False)],
     'let $q := qs:queue("work")[position() < 3] return $q[//id = "x"]': [("work", None, "", False)],
+    'qs:queue("work")[//id = "x" and position() = 1]': [("work", None, "", False)],
     'qs:queue("work")[//id = "x"][1]': [("work", "//id", '"x"', True)],
     'qs:queue("work")/a[1][id = "x"]': [("work", "/a/id", '"x"', True)],
     # What a variable stands for is what it stood for where it was bound.
@@ -51,7 +54,7 @@ CASES: dict[str, list[tuple[str | None, str | None, str, bool]]] = {
 @pytest.mark.parametrize("condition", CASES)
 def test_accesses_to_queues(condition: str, tmp_path: Path) -> None:
     rule = compile_rule(tmp_path, f"create rule r for work if ({condition}) then do enqueue <x/> into outbox")
-    accesses = [(read.queue, read.path, read.key_text, read.early) for read in rule.reads.queues]
+    accesses = [(read.queue, read.path, read.key, read.early) for read in rule.reads.queues]
     assert accesses == CASES[condition]
 
 
@@ -61,9 +64,9 @@ def test_a_key_is_given_in_terms_of_the_message(tmp_path: Path) -> None:
         "create rule r for slices if (/a) then let $a := /a let $k := ($a/id, qs:slicekey())[1]"
         ' return if (qs:queue("work")[//id = $k]) then do reset',
     )
-    (read,) = rule.reads.queues
-    assert read.early
-    assert "VarRef" not in repr(read.key)
+    (lookup,) = rule.lookups
+    assert (lookup.queue, lookup.path, lookup.compared) == ("work", "//id", Compared.OPEN)
+    assert lookup.key.text.endswith("$demaq:message ! ((/a)/id, $demaq:slicekey)[1]\n}")
 
 
 def test_properties_collections_time_and_functions(tmp_path: Path) -> None:
@@ -89,6 +92,5 @@ def test_a_key_is_that_of_its_own_variable(tmp_path: Path) -> None:
         'create rule r for slices if (/a) then let $k := /a/x let $q := qs:queue("work")[//id = $k] let $k := /a/y'
         " return if ($q and $k) then do reset",
     )
-    (read,) = rule.reads.queues
-    assert read.key is not None
-    assert to_text(read.key) == "/a/x"
+    (lookup,) = rule.lookups
+    assert lookup.key.text.endswith("$demaq:message ! (/a/x)\n}")

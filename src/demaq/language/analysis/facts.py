@@ -18,4 +18,4 @@ class RuleFacts:
 
 
 def rule_facts(rule: LinkedRule) -> RuleFacts:
-    return RuleFacts(rule=rule, reads=reads(rule), writes=writes(rule), skip=skip_condition(rule.body))
+    return RuleFacts(rule=rule, reads=reads(rule), writes=writes(rule), skip=skip_condition(rule.body, rule.bindings))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from demaq.xquery.analysis.context import FN
 from demaq.xquery.tree import (
     AxisStep,
     ContextItem,
@@ -16,7 +17,6 @@ from demaq.xquery.tree import (
     children,
 )
 
-_FN = "http://www.w3.org/2005/xpath-functions"
 _OF_FOCUS = frozenset(
     "position last name local-name namespace-uri node-name root string data number string-length normalize-space"
     " base-uri document-uri has-children path generate-id nilled lang".split()
@@ -35,7 +35,7 @@ def focus_uses(expr: Node) -> Iterator[Expr]:
         yield from focus_uses(expr.base)
     elif isinstance(expr, SimpleMap):
         yield from focus_uses(expr.left)
-    elif isinstance(expr, FunctionCall) and not expr.args and expr.name.uri == _FN and expr.name.local in _OF_FOCUS:
+    elif isinstance(expr, FunctionCall) and not expr.args and expr.name.uri == FN and expr.name.local in _OF_FOCUS:
         yield expr
     elif not isinstance(expr, InlineFunction):  # which has no focus at all
         for child in children(expr):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from demaq.language import qs
-from demaq.language.analysis.bindings import NO_BINDINGS, Bindings, bind_clauses, value_of
+from demaq.language.analysis.bindings import NO_BINDINGS, Bindings, value_of
 from demaq.language.analysis.calls import called, function_key
 from demaq.language.analysis.paths import (
     MessagePath,
@@ -63,8 +63,8 @@ class _Outlook:
             if truth is not Truth.TRUE and expr.otherwise is not None:
                 yield from self.enqueues(expr.otherwise, bindings)
         elif isinstance(expr, Flwor):
-            if self._clauses_hold(expr, bindings):
-                yield from self.enqueues(expr.result, bind_clauses(expr.clauses, bindings))
+            if not any(self._rules_out(clause, bindings) for clause in expr.clauses):
+                yield from self.enqueues(expr.result, bindings)
         elif isinstance(expr, Sequence):
             for item in expr.items:
                 yield from self.enqueues(item, bindings)
@@ -81,13 +81,6 @@ class _Outlook:
             elif function is not None:
                 reached = (function, *called(function.nodes, self.module))
                 yield from (inner for other in reached for inner in other.nodes if isinstance(inner, Enqueue))
-
-    def _clauses_hold(self, expr: Flwor, bindings: Bindings) -> bool:
-        for number, clause in enumerate(expr.clauses):
-            inner = bind_clauses(expr.clauses[:number], bindings)
-            if self._rules_out(clause, inner):
-                return False
-        return True
 
     def _rules_out(self, clause: Node, bindings: Bindings) -> bool:
         if isinstance(clause, Where):
@@ -167,4 +160,4 @@ def is_certainly_empty(expr: Expr, shape: Shape, module: LinkedModule) -> bool:
 
 def possible_enqueues(rule: LinkedRule, shape: Shape) -> list[Enqueue]:
     """The enqueues of a rule that processing a message of this shape does not rule out."""
-    return list(_Outlook(shape, rule.module).enqueues(rule.body, NO_BINDINGS))
+    return list(_Outlook(shape, rule.module).enqueues(rule.body, rule.bindings))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from demaq.language import qs
 from demaq.language.analysis.bindings import Bindings, value_of
+from demaq.xquery.analysis.context import FN
 from demaq.xquery.tree import (
     AxisStep,
     ContextItem,
@@ -15,7 +16,7 @@ from demaq.xquery.tree import (
     Path,
 )
 
-_FN_ROOT = "Q{http://www.w3.org/2005/xpath-functions}root"
+_FN_ROOT = f"Q{{{FN}}}root"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +84,11 @@ def absolute_text(path: MessagePath) -> str | None:
 
 def is_function(expr: Expr, local: str, *arities: int) -> bool:
     """Is this a call of a standard function?"""
-    return isinstance(expr, FunctionCall) and qs.is_call(
-        expr, f"Q{{http://www.w3.org/2005/xpath-functions}}{local}", *arities
+    return (
+        isinstance(expr, FunctionCall)
+        and expr.name.local == local
+        and expr.name.uri == FN
+        and (not arities or len(expr.args) in arities)
     )
 
 

@@ -1,13 +1,13 @@
 """What is known of a message that a rule makes: its root element, and the elements in it."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from demaq.language.analysis.bindings import Bindings, value_of, walk_bound
+from demaq.language.analysis.bindings import Bindings, value_of
 from demaq.language.analysis.calls import function_key
 from demaq.language.analysis.paths import step_name
-from demaq.language.linked import LinkedModule, LinkedRule
-from demaq.language.tree import Enqueue
+from demaq.language.linked import LinkedModule
+from demaq.xquery.analysis.context import FN, XS
 from demaq.xquery.tree import (
     Arithmetic,
     AxisStep,
@@ -54,14 +54,8 @@ _ANYTHING = Shape()
 _NOTHING = Shape(frozenset(), frozenset())
 
 
-def shape_of(body: Expr, rule: LinkedRule) -> Iterator[tuple[Enqueue, Shape]]:
-    """Each enqueue in an expression, with the shape of its message."""
-    for node, bindings in walk_bound(body):
-        if isinstance(node, Enqueue):
-            yield node, expression_shape(node.body, bindings, rule.module)
-
-
 def expression_shape(expr: Expr, bindings: Bindings, module: LinkedModule, depth: int = 0) -> Shape:
+    """What is known of the elements that an expression gives."""
     if depth > _MAX_DEPTH:
         return _ANYTHING
     expr = value_of(expr, bindings)
@@ -85,7 +79,7 @@ def expression_shape(expr: Expr, bindings: Bindings, module: LinkedModule, depth
     if isinstance(expr, TypeSwitch):
         return _either(below(case.result) for case in (*expr.cases, expr.default))
     if isinstance(expr, Flwor):
-        return _flwor(expr, bindings, module, depth)
+        return below(expr.result)
     if isinstance(expr, Filter):
         return below(expr.base)
     if isinstance(expr, FunctionCall):
@@ -115,23 +109,16 @@ def _computed(expr: Computed, below: Callable[[Expr], Shape]) -> Shape:
     return _ANYTHING
 
 
-def _flwor(expr: Flwor, bindings: Bindings, module: LinkedModule, depth: int) -> Shape:
-    for node, inner in walk_bound(expr, bindings):
-        if node is expr.result:
-            return expression_shape(expr.result, inner, module, depth + 1)
-    return _ANYTHING
-
-
 def _call(expr: FunctionCall, module: LinkedModule, depth: int) -> Shape:
     key = function_key(expr)
     function = module.functions.get(key) if key is not None else None
     if function is not None:
-        return expression_shape(function.body, {}, module, depth + 1)
+        return expression_shape(function.body, function.bindings, module, depth + 1)
     gives_text = expr.name.uri in _TEXT_NAMESPACES and expr.name.local not in _GIVES_NODES
     return _NOTHING if gives_text else _ANYTHING
 
 
-_TEXT_NAMESPACES = ("http://www.w3.org/2005/xpath-functions", "http://www.w3.org/2001/XMLSchema")
+_TEXT_NAMESPACES = (FN, XS)
 _GIVES_NODES = frozenset(
     "head tail subsequence insert-before remove reverse root parse-xml parse-xml-fragment collection id idref"
     " element-with-id one-or-more exactly-one zero-or-one unordered for-each filter fold-left fold-right"

@@ -9,7 +9,7 @@ nothing. What stands behind something that may fail does therefore not count.
 from collections.abc import Callable
 
 from demaq.language import qs
-from demaq.language.analysis.bindings import NO_BINDINGS, Bindings, bind_clauses, value_of
+from demaq.language.analysis.bindings import Bindings, value_of
 from demaq.language.analysis.condition import ALWAYS, NEVER, Condition, Contains, Root, all_of, any_of
 from demaq.language.analysis.paths import (
     MessagePath,
@@ -49,7 +49,7 @@ from demaq.xquery.tree import (
 )
 
 
-def skip_condition(body: Expr, bindings: Bindings = NO_BINDINGS) -> Condition:
+def skip_condition(body: Expr, bindings: Bindings) -> Condition:
     """What a message must meet for an expression with actions to give any action, or an error."""
     if isinstance(body, If):
         return _conditional(body, bindings)
@@ -72,19 +72,18 @@ def _conditional(body: If, bindings: Bindings) -> Condition:
 def _flwor(body: Flwor, bindings: Bindings) -> Condition:
     """A `for` over nothing gives nothing; what stands after a clause that may fail does not count."""
     conditions: list[Condition] = []
-    for number, clause in enumerate(body.clauses):
-        inner = bind_clauses(body.clauses[:number], bindings)
+    for clause in body.clauses:
         if isinstance(clause, For) and not clause.allowing_empty:
-            conditions.append(needs_items(clause.source, inner))
-            safe = clause.type is None and is_total(clause.source, inner)
+            conditions.append(needs_items(clause.source, bindings))
+            safe = clause.type is None and is_total(clause.source, bindings)
         elif isinstance(clause, Where):
-            conditions.append(needs_true(clause.condition, inner))
-            safe = _is_total_test(clause.condition, inner)
+            conditions.append(needs_true(clause.condition, bindings))
+            safe = _is_total_test(clause.condition, bindings)
         else:
-            safe = isinstance(clause, Let) and clause.type is None and is_total(clause.value, inner)
+            safe = isinstance(clause, Let) and clause.type is None and is_total(clause.value, bindings)
         if not safe:
             return all_of(conditions)
-    conditions.append(skip_condition(body.result, bind_clauses(body.clauses, bindings)))
+    conditions.append(skip_condition(body.result, bindings))
     return all_of(conditions)
 
 

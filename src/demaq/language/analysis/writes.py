@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from demaq.diagnostics import Span
-from demaq.language.analysis.shape import Shape, shape_of
+from demaq.language.analysis.shape import Shape, expression_shape
 from demaq.language.linked import LinkedRule
 from demaq.language.printer import ACTION_RULES
 from demaq.language.symbols import symbol
 from demaq.language.tree import Enqueue, Raise, Reset
 from demaq.xquery.printer import to_text
-from demaq.xquery.tree import String
+from demaq.xquery.tree import String, walk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +57,10 @@ def writes(rule: LinkedRule) -> Writes:
 
 def enqueue_shapes(rule: LinkedRule) -> Iterable[tuple[Enqueue, Shape]]:
     """Each enqueue of the rule and its functions, with what is known of the message."""
-    for body in rule.bodies():
-        yield from shape_of(body, rule)
+    for body, bindings in rule.bodies():
+        for node in walk(body):
+            if isinstance(node, Enqueue):
+                yield node, expression_shape(node.body, bindings, rule.module)
 
 
 def _write(action: Enqueue, shape: Shape, rule: LinkedRule) -> Write:

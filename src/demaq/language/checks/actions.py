@@ -8,9 +8,10 @@ from demaq.language.examined import Examined
 from demaq.language.linked import FunctionKey, LinkedModule, LinkedRule
 from demaq.language.rewrite.rewriter import is_updating
 from demaq.xquery import tree as t
+from demaq.xquery.analysis.context import FN
 from demaq.xquery.analysis.resolve import is_unknown
 
-_ERROR = "Q{http://www.w3.org/2005/xpath-functions}error"
+_ERROR = f"Q{{{FN}}}error"
 
 _QUESTION = "a condition is a question, not a place to act"
 _ARGUMENT = "an argument is a value, and an action is none"

@@ -6,13 +6,29 @@ from itertools import pairwise
 
 from demaq.diagnostics import Report
 from demaq.language import codes
-from demaq.language.analysis.bindings import Bindings, value_of, walk_bound
+from demaq.language.analysis.bindings import Bindings, value_of
 from demaq.language.analysis.condition import NEVER, AllOf, Condition, Contains, Root
 from demaq.language.analysis.facts import RuleFacts
 from demaq.language.analysis.paths import is_child_step, message_path, step_name
 from demaq.language.examined import Examined
 from demaq.language.files import Schema
-from demaq.xquery.tree import AxisStep, Computed, DirectElement, Expr, Filter, Name, Node, Path, children, walk
+from demaq.xquery.tree import (
+    AxisStep,
+    Computed,
+    Count,
+    DirectElement,
+    Expr,
+    Filter,
+    For,
+    Let,
+    Name,
+    Node,
+    Path,
+    QuantifiedBinding,
+    Window,
+    children,
+    walk,
+)
 
 
 class _Vocabulary:
@@ -28,8 +44,8 @@ class _Vocabulary:
         for node, _ in examined.nodes():
             self._count(node)
         for rule in examined.linked.rules:
-            for node, bindings in walk_bound(rule.body):
-                self._count_parts(node, bindings)
+            for node in rule.nodes:
+                self._count_parts(node, rule.bindings)
         for queue in examined.symbols.queues:
             schema = examined.files.schema(queue.schema) if queue.schema is not None else None
             if isinstance(schema, Schema):
@@ -180,11 +196,13 @@ def _check_never_true(facts: RuleFacts, report: Report) -> None:
 def _check_variables(body: Expr, vocabulary: _Vocabulary, report: Report) -> bool:
     """A bare name that is an element nowhere else, where a variable of that name is in scope. Whether there is one."""
     found = False
-    for node, bindings in walk_bound(body):
+    bound: dict[str, int] = {}
+    for node in walk(body):
+        bound.update(dict.fromkeys(_bound_names(node), node.span.end))
         if not isinstance(node, AxisStep) or node.predicates or not is_child_step(node):
             continue
         name = step_name(node)
-        if name is None or name not in bindings or name in vocabulary.made:
+        if name is None or bound.get(name, node.span.end) > node.span.start or name in vocabulary.made:
             continue
         if name in vocabulary.inner | vocabulary.steps or vocabulary.parts.get(name):
             continue
@@ -196,6 +214,14 @@ def _check_variables(body: Expr, vocabulary: _Vocabulary, report: Report) -> boo
         )
         found = True
     return found
+
+
+def _bound_names(node: Node) -> set[str]:
+    """The variables that a node binds for what comes after it."""
+    if not isinstance(node, For | Let | QuantifiedBinding | Window | Count):
+        return set()
+    position = node.position if isinstance(node, For) else None
+    return {name.expanded for name in (node.var, position) if name is not None}
 
 
 def _slips(vocabulary: _Vocabulary) -> dict[str, str]:

@@ -9,6 +9,7 @@ from demaq.language.examined import Examined
 from demaq.language.linked import LinkedModule, LinkedRule, LinkedValue
 from demaq.language.rewrite.implicit import NEEDS, Implicit, implicit_parameters
 from demaq.xquery.analysis.codes import NO_CONTEXT_ITEM
+from demaq.xquery.analysis.context import FN
 from demaq.xquery.tree import (
     Expr,
     FunctionCall,
@@ -22,7 +23,6 @@ from demaq.xquery.tree import (
     walk,
 )
 
-_FN = "http://www.w3.org/2005/xpath-functions"
 _OUTSIDE = "reads from outside the node"
 _WAYS_OUT: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
@@ -77,7 +77,7 @@ def check(examined: Examined, report: Report) -> None:
 
 
 def _refuse_way_out(node: Node, report: Report) -> bool:
-    if not isinstance(node, FunctionCall | NamedFunctionRef) or node.name.uri != _FN:
+    if not isinstance(node, FunctionCall | NamedFunctionRef) or node.name.uri != FN:
         return False
     if node.name.local not in _WAYS_OUT:
         return False

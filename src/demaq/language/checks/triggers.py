@@ -1,13 +1,16 @@
 """Rules that can trigger themselves, directly or through others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from demaq.diagnostics import Note, Report
 from demaq.language import codes
+from demaq.language.analysis.condition import possible_roots
 from demaq.language.analysis.facts import RuleFacts
 from demaq.language.analysis.outlook import is_certainly_empty, possible_enqueues
+from demaq.language.analysis.shape import Shape
 from demaq.language.analysis.writes import Write
+from demaq.language.checks.cycles import cyclic_components, shortest_cycle
 from demaq.language.examined import Examined
 from demaq.language.linked import LinkedRule
 from demaq.model import PropertyMode
@@ -21,118 +24,95 @@ class _Step:
     write: Write
 
 
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """A message of some shape comes into a queue."""
+
+    queue: str
+    shape: Shape
+
+
 def check(examined: Examined, report: Report) -> None:
-    graph = _graph(examined)
-    for component in _cycles(graph):
-        first = min(component, key=lambda step: (step.write.span.source.name, step.write.span.start))
-        _complain(_shortest_cycle(first, graph), _roots(component, first), report)
+    consequences = _Consequences(examined)
+    for component in cyclic_components(consequences.steps, consequences.of):
+        steps = [node for node in component if isinstance(node, _Step)]
+        first = min(steps, key=lambda step: (step.write.span.source.name, step.write.span.start))
+        _complain(consequences.cycle_of(first), _roots(steps, first), report)
 
 
-def _graph(examined: Examined) -> dict[_Step, list[_Step]]:
-    """From each enqueue to the enqueues that its message may lead to."""
-    steps = [_Step(facts, write) for facts in examined.facts for write in facts.writes.messages]
-    by_rule: dict[int, list[_Step]] = {}
-    for step in steps:
-        by_rule.setdefault(id(step.facts), []).append(step)
-    by_queue: dict[str, list[RuleFacts]] = {}
-    for facts in examined.facts:
-        for queue in facts.rule.input_queues:
-            by_queue.setdefault(queue, []).append(facts)
-    graph: dict[_Step, list[_Step]] = {}
-    for step in steps:
-        queue = step.write.echo_target or step.write.queue
-        graph[step] = [
-            following
-            for facts in by_queue.get(queue, ())
-            for following in _follow(step, facts, by_rule.get(id(facts), []), examined)
-        ]
-    return graph
+class _Consequences:
+    """From each enqueue to the arrival of its message, and from there to the enqueues that it may lead to.
+
+    Messages that look alike arrive alike, and only rules whose condition allows the message's root are looked at: the
+    work grows with the size of the application, also where many rules share a queue.
+    """
+
+    def __init__(self, examined: Examined) -> None:
+        self._examined = examined
+        self._rules = _RulesByRoot(examined.facts)
+        self._steps = {id(facts): [_Step(facts, write) for write in facts.writes.messages] for facts in examined.facts}
+        self._after: dict[_Arrival, list[_Step]] = {}
+
+    @property
+    def steps(self) -> Iterator[_Step | _Arrival]:
+        return (step for steps in self._steps.values() for step in steps)
+
+    def of(self, node: _Step | _Arrival) -> Sequence[_Step | _Arrival]:
+        if isinstance(node, _Step):
+            return [_Arrival(node.write.echo_target or node.write.queue, node.write.shape)]
+        if node not in self._after:
+            self._after[node] = [
+                step for facts in self._rules.that_may_run(node) for step in self._possible_steps(node, facts)
+            ]
+        return self._after[node]
+
+    def cycle_of(self, start: _Step) -> list[_Step]:
+        """The enqueues along a shortest way from one back to it."""
+        first: _Step | _Arrival = start
+        return [node for node in shortest_cycle(first, self.of) if isinstance(node, _Step)]
+
+    def _possible_steps(self, arrival: _Arrival, facts: RuleFacts) -> list[_Step]:
+        """The enqueues of a rule that are not ruled out for the message."""
+        steps = self._steps[id(facts)]
+        if not steps or self._is_outside(arrival, facts.rule):
+            return []
+        possible = {action.span for action in possible_enqueues(facts.rule, arrival.shape)}
+        return [step for step in steps if step.write.span in possible]
+
+    def _is_outside(self, arrival: _Arrival, rule: LinkedRule) -> bool:
+        """Is the message certainly in no slice of the rule's slicing, since its fixed property is empty?"""
+        if rule.slicing is None:
+            return False
+        defined = self._examined.symbols.properties.get(rule.slicing.property)
+        if defined is None or defined.mode is not PropertyMode.FIXED:
+            return False
+        values = [value for value in self._examined.values_of(defined.name) if arrival.queue in value.queues]
+        return bool(values) and all(is_certainly_empty(value.value, arrival.shape, value.module) for value in values)
 
 
-def _is_outside(step: _Step, rule: LinkedRule, examined: Examined) -> bool:
-    """Is the message certainly in no slice of the rule's slicing, since its fixed property is empty?"""
-    if rule.slicing is None:
-        return False
-    defined = examined.symbols.properties.get(rule.slicing.property)
-    if defined is None or defined.mode is not PropertyMode.FIXED:
-        return False
-    queue = step.write.echo_target or step.write.queue
-    values = [value for value in examined.values_of(defined.name) if queue in value.queues]
-    return bool(values) and all(is_certainly_empty(value.value, step.write.shape, value.module) for value in values)
+class _RulesByRoot:
+    """The rules for each queue, found by the root element of a message."""
 
+    def __init__(self, facts: Iterable[RuleFacts]) -> None:
+        self._all: dict[str, list[RuleFacts]] = {}
+        self._any_root: dict[str, list[RuleFacts]] = {}
+        self._by_root: dict[tuple[str, str], list[RuleFacts]] = {}
+        for fact in facts:
+            roots = possible_roots(fact.skip)
+            for queue in fact.rule.input_queues:
+                self._all.setdefault(queue, []).append(fact)
+                if roots is None:
+                    self._any_root.setdefault(queue, []).append(fact)
+                for root in roots or ():
+                    self._by_root.setdefault((queue, root), []).append(fact)
 
-def _follow(step: _Step, facts: RuleFacts, steps: list[_Step], examined: Examined) -> Iterator[_Step]:
-    """The enqueues of a rule that are not ruled out for the message of a step."""
-    if not steps:
-        return
-    if _is_outside(step, facts.rule, examined):
-        return
-    possible = {action.span for action in possible_enqueues(facts.rule, step.write.shape)}
-    yield from (other for other in steps if other.write.span in possible)
-
-
-def _cycles(graph: dict[_Step, list[_Step]]) -> Iterator[list[_Step]]:
-    """The strongly connected components that have a cycle (Tarjan's algorithm, without recursion)."""
-    index: dict[_Step, int] = {}
-    low: dict[_Step, int] = {}
-    stack: list[_Step] = []
-    on_stack: set[_Step] = set()
-    for root in graph:
-        if root in index:
-            continue
-        work = [(root, iter(graph[root]))]
-        index[root] = low[root] = len(index)
-        stack.append(root)
-        on_stack.add(root)
-        while work:
-            step, following = work[-1]
-            advanced = False
-            for other in following:
-                if other not in index:
-                    index[other] = low[other] = len(index)
-                    stack.append(other)
-                    on_stack.add(other)
-                    work.append((other, iter(graph[other])))
-                    advanced = True
-                    break
-                if other in on_stack:
-                    low[step] = min(low[step], index[other])
-            if advanced:
-                continue
-            work.pop()
-            if work:
-                low[work[-1][0]] = min(low[work[-1][0]], low[step])
-            if low[step] == index[step]:
-                component = _component(stack, on_stack, step)
-                if len(component) > 1 or step in graph[step]:
-                    yield component
-
-
-def _component(stack: list[_Step], on_stack: set[_Step], root: _Step) -> list[_Step]:
-    component = []
-    while True:
-        step = stack.pop()
-        on_stack.discard(step)
-        component.append(step)
-        if step is root:
-            return component
-
-
-def _shortest_cycle(start: _Step, graph: dict[_Step, list[_Step]]) -> list[_Step]:
-    """Breadth first from a step back to it."""
-    paths = [[start]]
-    seen: set[_Step] = set()
-    while paths:
-        longer = []
-        for path in paths:
-            for following in graph[path[-1]]:
-                if following is start:
-                    return path
-                if following not in seen:
-                    seen.add(following)
-                    longer.append([*path, following])
-        paths = longer
-    return [start]
+    def that_may_run(self, arrival: _Arrival) -> Iterable[RuleFacts]:
+        if arrival.shape.roots is None:
+            return self._all.get(arrival.queue, ())
+        found = list(self._any_root.get(arrival.queue, ()))
+        for root in sorted(arrival.shape.roots):
+            found += self._by_root.get((arrival.queue, root), ())
+        return dict.fromkeys(found)
 
 
 def _roots(component: list[_Step], first: _Step) -> list[str]:

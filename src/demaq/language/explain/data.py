@@ -88,6 +88,7 @@ def _queue_read(access: QueueRead) -> dict[str, Any]:
     return {
         "queue": access.queue,
         "path": access.path,
-        "key": access.key_text if access.path is not None else None,
+        "key": access.key if access.path is not None else None,
+        "compared": None if access.compared is None else access.compared.value,
         "early": access.early,
     }

@@ -75,7 +75,7 @@ def _queue_read(access: QueueRead) -> str:
     if access.path is None:
         return f"the queue {access.queue}, all retained messages"
     when = "known before the rule runs" if access.early else "known as the rule runs"
-    return f"the queue {access.queue}, by index: {access.path} = {' '.join(access.key_text.split())} ({when})"
+    return f"the queue {access.queue}, by index: {access.path} = {' '.join(access.key.split())} ({when})"
 
 
 def _writes(rule: Rule) -> Iterator[str]:

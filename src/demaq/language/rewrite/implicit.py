@@ -7,9 +7,8 @@ from demaq.language.analysis.calls import function_key
 from demaq.language.linked import FunctionKey, LinkedModule
 from demaq.language.rewrite.runtime import IMPLICIT
 from demaq.language.tree import Reset
+from demaq.xquery.analysis.context import FN
 from demaq.xquery.tree import Node
-
-_FN = "http://www.w3.org/2005/xpath-functions"
 
 NEEDS: dict[str, frozenset[str]] = {
     qs.MESSAGE: frozenset({"message"}),
@@ -18,7 +17,7 @@ NEEDS: dict[str, frozenset[str]] = {
     qs.QUEUE: frozenset({"view"}),
     qs.PROPERTY: frozenset({"view"}),
     qs.COLLECTION: frozenset({"view"}),
-    **{f"Q{{{_FN}}}current-{what}": frozenset({"now"}) for what in ("dateTime", "date", "time")},
+    **{f"Q{{{FN}}}current-{what}": frozenset({"now"}) for what in ("dateTime", "date", "time")},
 }
 
 Implicit = Mapping[FunctionKey, tuple[str, ...]]

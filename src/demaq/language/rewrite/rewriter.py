@@ -1,6 +1,6 @@
 """Trees of the application language into trees of plain XQuery."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -8,18 +8,18 @@ from demaq.diagnostics import Span
 from demaq.language import qs
 from demaq.language import tree as lt
 from demaq.language.analysis.calls import function_key
+from demaq.language.analysis.lookups import Access, Key, last_of_spine
 from demaq.language.linked import LinkedModule
 from demaq.language.rewrite.implicit import Implicit
-from demaq.language.rewrite.runtime import IMPLICIT, PREFIX, RUNTIME
+from demaq.language.rewrite.runtime import ERR, IMPLICIT, PREFIX, RUNTIME
 from demaq.language.symbols import Symbols, symbol, symbol_of_text
 from demaq.model import Slicing
 from demaq.xquery import tree as t
-from demaq.xquery.analysis.context import XS
+from demaq.xquery.analysis.context import FN, XS
 from demaq.xquery.analysis.resolve import unknown
 from demaq.xquery.parser import parse_sequence_type
 
-_FN = "http://www.w3.org/2005/xpath-functions"
-_PREFIXES = {RUNTIME: PREFIX, XS: "xs", _FN: "fn"}
+_PREFIXES = {RUNTIME: PREFIX, XS: "xs", FN: "fn"}
 _UPDATING = "Q{http://www.w3.org/2012/xquery}updating"
 _FROM_NOW = {"current-dateTime": None, "current-date": "date", "current-time": "time"}
 
@@ -37,6 +37,7 @@ class Rewriter(t.Transformer):
         queue: str | None = None,
         bare: bool = True,
         refused: frozenset[int] = frozenset(),
+        accesses: Iterable[Access] = (),
     ) -> None:
         self._module = module
         self._symbols = symbols
@@ -44,6 +45,11 @@ class Rewriter(t.Transformer):
         self._slicing = slicing
         self._queue = queue
         self._refused = refused
+        self._sources: dict[int, t.Expr] = {}  # what stands for the messages of a queue, while they are looked up
+        self._lookups = {id(access.source): access for access in accesses if access.key is not None}
+        self._keys: dict[int, t.Node | None] = {
+            id(access.key.value): None for access in self._lookups.values() if access.key is not None
+        }
         self._bare = bare  # whether the prefixes `demaq`, `xs` and `fn` mean what they should everywhere
         self._functions: dict[str, Callable[[t.FunctionCall], t.Expr]] = {
             qs.MESSAGE: lambda call: self.variable("message", call.span),
@@ -52,11 +58,22 @@ class Rewriter(t.Transformer):
             qs.QUEUE: self._queue_call,
             qs.PROPERTY: self._property_call,
             qs.COLLECTION: self._collection_call,
-            **{f"Q{{{_FN}}}{name}": self._time_call for name in _FROM_NOW},
+            **{f"Q{{{FN}}}{name}": self._time_call for name in _FROM_NOW},
         }
 
     def visit(self, node: t.Node) -> Any:
-        return unknown(node.span) if id(node) in self._refused else super().visit(node)
+        if id(node) in self._refused:
+            return unknown(node.span)
+        if id(node) in self._sources:
+            return self._sources[id(node)]
+        access = self._lookups.get(id(node))
+        if access is not None and access.key is not None:
+            return self._lookup(access, access.key)
+        if id(node) not in self._keys:
+            return super().visit(node)
+        if self._keys[id(node)] is None:  # a key stands in the lookup and in the predicate: one tree for both
+            self._keys[id(node)] = super().visit(node)
+        return self._keys[id(node)]
 
     # Pieces of generated text
 
@@ -108,13 +125,36 @@ class Rewriter(t.Transformer):
         return tuple(self.variable(name, node.span) for name in names)
 
     def _queue_call(self, node: t.FunctionCall) -> t.Expr:
-        view = self.variable("view", node.span)
-        if node.args:
-            return self.call("queue", node.span, view, self._symbol(node.args[0]))
+        return self.call("queue", node.span, self.variable("view", node.span), self._queue_name(node))
+
+    def _queue_name(self, call: t.FunctionCall) -> t.Expr:
+        if call.args:
+            return self._symbol(call.args[0])
         if self._queue is not None:
-            return self.call("queue", node.span, view, t.String(node.span, self._queue))
-        current = self.call("property", node.span, view, t.String(node.span, "sys:queue"))
-        return self.call("queue", node.span, view, self.cast(current, "xs:string"))
+            return t.String(call.span, self._queue)
+        current = self.call("property", call.span, self.variable("view", call.span), t.String(call.span, "sys:queue"))
+        return self.cast(current, "xs:string")
+
+    def _lookup(self, access: Access, key: Key) -> t.Expr:
+        """The messages of a queue by a key. If computing it fails, the predicate will say so, if ever it is tested."""
+        span = access.source.span
+        value: t.Expr = self.visit(key.value)
+        if key.is_total:
+            keys: t.Expr = t.ArrayConstructor(span, True, (value,))
+        else:
+            keys = self.call("key", span, t.InlineFunction(span, (), (), None, value))
+        name = self._queue_name(access.call)
+        found = self.call("lookup", span, self.variable("view", span), name, t.String(span, key.path), keys)
+        return self._with_source(access, found)
+
+    def _with_source(self, access: Access, found: t.Expr) -> t.Expr:
+        """What a variable stands for, with its messages from another source."""
+        for expr in reversed(access.values):
+            source = last_of_spine(expr)
+            self._sources[id(source)] = found
+            found = self.visit(expr)
+            del self._sources[id(source)]
+        return found
 
     def _property_call(self, node: t.FunctionCall) -> t.Expr:
         view = self.variable("view", node.span)
@@ -160,7 +200,7 @@ class Rewriter(t.Transformer):
         value: t.Expr = self.visit(clause.value)
         type_ = self._symbols.property_type(name)
         if type_ is None or type_ == "xs:anyAtomicType":
-            value = t.FunctionCall(value.span, self.name("data", value.span, _FN), (value,))
+            value = t.FunctionCall(value.span, self.name("data", value.span, FN), (value,))
         else:
             value = self.cast(value, type_)
         return t.MapEntry(clause.span, t.String(clause.name.span, name), value)
@@ -191,6 +231,17 @@ class Rewriter(t.Transformer):
     def visit_If(self, node: t.If) -> t.Expr:
         otherwise = t.Sequence(node.span, ()) if node.otherwise is None else self.visit(node.otherwise)
         return t.If(node.span, self.visit(node.condition), self.visit(node.then), otherwise)
+
+    def visit_Try(self, node: t.Try) -> t.Expr:
+        """An error by which the view asks for more passes through. Saxon can catch only what has no output yet."""
+        span = node.span
+        body = None if node.body is None else self.visit(node.body)
+        whole = t.ArrayConstructor(span, True, () if body is None else (body,))
+        items = t.Lookup(span, whole, None)
+        names = [t.Name(span, local, None, ERR) for local in ("code", "description", "value")]
+        again = t.FunctionCall(span, self.name("error", span, FN), tuple(t.VarRef(span, name) for name in names))
+        missing = t.Catch(span, (self.name("missing", span),), again)
+        return t.Try(span, items, (missing, *(self.visit(caught) for caught in node.catches)))
 
     def visit_FunctionDecl(self, node: t.FunctionDecl) -> t.Node:
         hidden = self._implicit.get((node.name.expanded, len(node.params)), ())

@@ -7,6 +7,7 @@ from demaq.xquery import parse
 from demaq.xquery.analysis.context import XS
 from demaq.xquery.tree import Declaration
 
+ERR = "http://www.w3.org/2005/xqt-errors"
 RUNTIME = "http://demaq.org/runtime"
 PREFIX = "demaq"
 RESERVED_PREFIXES = frozenset({PREFIX, "qs", "sys", "xs", "fn", "xml", "xmlns"})
@@ -36,6 +37,16 @@ declare function demaq:raise($event as xs:string, $parameters as map(*)) as map(
 }};
 declare function demaq:queue($view as map(*), $name as xs:string) as document-node()* {{
   $view("queue")($name)
+}};
+declare function demaq:lookup(
+  $view as map(*), $queue as xs:string, $path as xs:string, $key as array(*)?
+) as document-node()* {{
+  $view("lookup")($queue, $path, $key)
+}};
+declare function demaq:key($key as function() as item()*) as array(*)? {{
+  try {{ array {{ $key() }} }}
+  catch demaq:missing {{ fn:error($Q{{{ERR}}}code, $Q{{{ERR}}}description, $Q{{{ERR}}}value) }}
+  catch * {{ () }}
 }};
 declare function demaq:collection($view as map(*), $name as xs:string) as document-node()* {{
   $view("collection")($name)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from demaq.diagnostics import Span
+from demaq.language.analysis.lookups import Access, accesses, body_accesses
 from demaq.language.linked import LinkedModule, LinkedRule, LinkedValue
 from demaq.language.rewrite.implicit import Implicit, implicit_parameters
 from demaq.language.rewrite.refusals import refusal
@@ -32,7 +33,10 @@ class ModuleCode:
 def module_code(module: LinkedModule, symbols: Symbols, refused: frozenset[int]) -> ModuleCode:
     implicit = implicit_parameters(module, refused)
     bare = not any(_shadows(declaration) for declaration in module.prolog)
-    rewriter = Rewriter(module, symbols, implicit, bare=bare, refused=refused)
+    accesses = [
+        access for function in module.functions.values() for access in body_accesses(function.body, function.bindings)
+    ]
+    rewriter = Rewriter(module, symbols, implicit, bare=bare, refused=refused, accesses=accesses)
     own = [rewriter.visit(_repaired(declaration)) for declaration in _allowed(module.prolog)]
     names = [declaration for declaration in own if isinstance(declaration, _ABOUT_NAMES)]
     rest = [declaration for declaration in own if not isinstance(declaration, _ABOUT_NAMES)]
@@ -71,23 +75,38 @@ def _repaired(declaration: t.Declaration) -> t.Declaration:
 
 def rule_function(rule: LinkedRule, code: ModuleCode) -> t.InlineFunction:
     """A rule as a function of its five arguments."""
-    slicing = rule.slicing
-    rewriter = Rewriter(
+    rewriter = _rule_rewriter(rule, code, accesses(rule))
+    return _of_rule(rule, rewriter, rewriter.visit(rule.body))
+
+
+def key_function(key: t.Expr, rule: LinkedRule, code: ModuleCode) -> t.InlineFunction:
+    """A key by which a rule looks into a queue, as a function of the rule's arguments."""
+    rewriter = _rule_rewriter(rule, code)
+    return _of_rule(rule, rewriter, rewriter.visit(key))
+
+
+def _rule_rewriter(rule: LinkedRule, code: ModuleCode, found: Iterable[Access] = ()) -> Rewriter:
+    return Rewriter(
         rule.module,
         code.symbols,
         code.implicit,
-        slicing=slicing,
+        slicing=rule.slicing,
         queue=None if rule.queue is None else rule.queue.name,
         bare=not _shadows(rule.body),
         refused=code.refused,
+        accesses=found,
     )
+
+
+def _of_rule(rule: LinkedRule, rewriter: Rewriter, body: t.Expr) -> t.InlineFunction:
+    """A function of a rule's arguments, with the message for its context item."""
     span = rule.span
     types = dict(IMPLICIT)
-    if slicing is not None:
-        types["slicekey"] = slicing.key_type
+    if rule.slicing is not None:
+        types["slicekey"] = rule.slicing.key_type
     params = tuple(rewriter.parameter(name, span, type_) for name, type_ in types.items())
-    body = t.SimpleMap(span, rewriter.variable("message", span), rewriter.visit(rule.body))
-    return t.InlineFunction(span, (), params, rewriter.type("item()*", span), body)
+    at_message = t.SimpleMap(span, rewriter.variable("message", span), body)
+    return t.InlineFunction(span, (), params, rewriter.type("item()*", span), at_message)
 
 
 def value_function(value: LinkedValue, code: ModuleCode) -> t.InlineFunction:
@@ -130,7 +149,7 @@ class _Replace(t.Transformer):
 
 
 def _shadows(tree: t.Node) -> bool:
-    """Does an element in here, or the prolog, give `demaq`, `xs` or `fn` another meaning?"""
+    """Does an element in here give `demaq`, `xs` or `fn` another meaning? A prolog that tries to is refused."""
     return any(
         isinstance(node, t.DirectAttribute) and node.name.prefix == "xmlns" and node.name.local in ("demaq", "xs", "fn")
         for node in t.walk(tree)
