@@ -13,7 +13,11 @@ def test_the_demo_ends_with_a_picture() -> None:
     picture.unlink(missing_ok=True)
     run = subprocess.run([ROOT / "bin" / "demo"], capture_output=True, text=True, check=True)
     assert "procurement (15 queues, 21 rules): no errors, no warnings" in run.stdout
-    assert "rule joinOrder" in run.stdout
+    plans = {part.split()[0]: part for part in run.stdout.split("\nrule ")[1:]}
+    assert list(plans) == ["checkPayment", "joinOrder"]
+    assert "skip       not evaluated unless the message has an element `timeoutNotification`" in plans["checkPayment"]
+    assert "skip       never: it is evaluated for every message" in plans["joinOrder"]
+    assert len(run.stdout.splitlines()) < 200  # short enough to be read
     assert "\x1b" not in run.stdout  # it does not write to a terminal
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
 
