@@ -35,6 +35,7 @@ def _print_json(result: Checked) -> None:
             "errors": report.count(Severity.ERROR),
             "warnings": report.count(Severity.WARNING),
             "hints": report.count(Severity.HINT),
+            "allowed": [diagnostic.to_json() for diagnostic in report.allowed],
             "diagnostics": [diagnostic.to_json() for diagnostic in report],
         }
     )

@@ -61,4 +61,5 @@ def count(number: int, word: str) -> str:
 def summary(report: Report) -> str:
     counts = [(report.count(severity), severity.value) for severity in Severity]
     parts = [count(number, word) for number, word in counts if number]
-    return ", ".join(parts) if parts else "no errors, no warnings"
+    found = ", ".join(parts) if parts else "no errors, no warnings"
+    return f"{found} ({len(report.allowed)} allowed)" if report.allowed else found

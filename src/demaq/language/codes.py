@@ -56,6 +56,7 @@ TRANSIENT_RELIABLE = _error("DQ0204", "A transient queue cannot use WS-ReliableM
 WRONG_KIND = _error("DQ0205", "A queue is used as its kind does not allow.")
 PRIORITY = _error("DQ0206", "A priority is out of range.")
 ECHO_PROPERTIES = _error("DQ0207", "A message for an echo queue lacks its timeout or its target.")
+OWN_ERRORS = _error("DQ0208", "A queue is to take its own errors.")
 
 # Properties and slicings
 PROPERTY_TYPE = _error("DQ0301", "A property has a type that no atomic value can have.")
@@ -110,5 +111,7 @@ VARIABLE_MEANT = _warning("DQ0709", "An element is named like a variable that is
 ELEMENT_MEANT = _warning("DQ0710", "An element name is almost that of another.")
 UNUSED_QUEUE = _hint("DQ0711", "Nothing takes messages out of a queue.")
 NO_RULES = _hint("DQ0712", "A slicing neither has rules nor retains what any rule reads.")
+OTHER_ROOT = _warning("DQ0713", "A path from the root in a predicate does not lead into the message.")
+ALLOWANCE = _hint("DQ0714", "A comment allows what is not there, or cannot be allowed.")
 
 ALL = tuple(_CODES.values())

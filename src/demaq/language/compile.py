@@ -6,6 +6,7 @@ from pathlib import Path
 
 from demaq.diagnostics import Report, Span
 from demaq.language import codes
+from demaq.language.allowances import apply_allowances
 from demaq.language.analysis.facts import RuleFacts, rule_facts
 from demaq.language.analysis.lookups import accesses
 from demaq.language.analysis.reads import queue_reads
@@ -75,7 +76,9 @@ def _compile(application: Application, report: Report) -> Program | None:
     facts = tuple(rule_facts(rule) for rule in linked.rules)
     examined = Examined(linked=linked, facts=facts, files=Files(application.root))
     _run_checks(examined, report)
-    return _program(application, linked, facts, examined.refused, report)
+    program = _program(application, linked, facts, examined.refused, report)
+    apply_allowances((module.syntax for module in linked.modules), report)
+    return program
 
 
 def _parse(application: Application, report: Report) -> tuple[tuple[ParsedModule, StaticContext], ...]:

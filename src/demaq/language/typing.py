@@ -19,7 +19,7 @@ from demaq.xquery.printer import Printed, Stretch, print_tree
 from demaq.xquery.saxon import Saxon, SaxonError
 
 _CHUNK = 50  # functions compiled together: one error costs the compilation of so many again
-_MOST_ERRORS = 40  # in one chunk
+_MOST_ERRORS = 300  # in one chunk: each costs a compilation
 
 _ENQUEUE = re.compile(r"argument of (?:demaq:|Q\{[^}]*\})enqueue")
 _SUPPLIED = re.compile(r",? but the supplied expression \{.*\} delivers items of type ")
@@ -83,6 +83,7 @@ def _find_errors(module: t.Module, printed: Printed, saxon: Saxon, report: Repor
             printed = print_tree(module)
         else:
             return
+    report.say(codes.REFUSED, None, "there are more errors in XQuery expressions than are shown here: mend these first")
 
 
 def _is_around(node: t.Node, replaced: set[int]) -> bool:

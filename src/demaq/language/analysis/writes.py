@@ -7,7 +7,7 @@ from demaq.diagnostics import Span
 from demaq.language.analysis.shape import Shape, expression_shape
 from demaq.language.linked import LinkedRule
 from demaq.language.printer import ACTION_RULES
-from demaq.language.symbols import symbol
+from demaq.language.symbols import symbol, symbol_of_text
 from demaq.language.tree import Enqueue, Raise, Reset
 from demaq.xquery.printer import to_text
 from demaq.xquery.tree import String, walk
@@ -70,7 +70,7 @@ def _write(action: Enqueue, shape: Shape, rule: LinkedRule) -> Write:
         queue=symbol(action.queue, context),
         shape=shape,
         properties=tuple(symbol(clause.name, context) for clause in action.properties),
-        echo_target=target.value if isinstance(target, String) else None,
+        echo_target=symbol_of_text(target.value, context) if isinstance(target, String) else None,
         span=action.span,
     )
 

@@ -19,6 +19,7 @@ from demaq.language.checks import (
     references,
     resets,
     retention,
+    roots,
     schemas,
     triggers,
     unread,
@@ -45,6 +46,7 @@ WHOLE_CHECKS: tuple[Check, ...] = (
     triggers.check,
     retention.check,
     elements.check,
+    roots.check,
 )
 
 # What is never used: not while a name is unknown, which may be a misspelt use.

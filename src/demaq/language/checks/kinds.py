@@ -5,8 +5,9 @@ from demaq.language import codes
 from demaq.language import tree as t
 from demaq.language.examined import Examined
 from demaq.language.linked import LinkedModule
-from demaq.language.symbols import Symbols, symbol
+from demaq.language.symbols import Symbols, symbol, symbol_of_text
 from demaq.model import RELIABLE_MESSAGING, Queue, QueueKind, QueueMode
+from demaq.xquery.analysis.context import StaticContext
 from demaq.xquery.tree import (
     AxisStep,
     Computed,
@@ -27,6 +28,7 @@ def check(examined: Examined, report: Report) -> None:
         queue = symbols.queues.get(name)
         if queue is not None:
             _check_options(queue, statement, report)
+            _check_own_errors(queue, statement, report)
     for module in examined.linked.modules:
         _check_error_queues(module, symbols, report)
     for rule in examined.linked.rules:
@@ -52,6 +54,17 @@ def _check_options(queue: Queue, statement: t.QueueStatement, report: Report) ->
                 option.span,
                 f"the transient queue `{queue.name}` cannot use {RELIABLE_MESSAGING}",
                 help="reliable sending has to survive a crash: make the queue `mode persistent`",
+            )
+
+
+def _check_own_errors(queue: Queue, statement: t.QueueStatement, report: Report) -> None:
+    for option in statement.options:
+        if isinstance(option, t.QueueOption) and queue.errorqueue == queue.name:
+            report.say(
+                codes.OWN_ERRORS,
+                option.queue.span,
+                f"`{queue.name}` cannot take its own errors: they would be processed by the rule that failed",
+                help="take the option away: errors then go to the error queue of the module, or to `systemErrors`",
             )
 
 
@@ -104,7 +117,7 @@ def _check_enqueue(action: t.Enqueue, module: LinkedModule, symbols: Symbols, re
             help="it takes messages from outside only: enqueue into a basic queue",
         )
     if queue.kind is QueueKind.ECHO:
-        _check_echo(action, queue, symbols, report)
+        _check_echo(action, queue, module.context, symbols, report)
 
 
 def _is_no_message(body: Expr) -> bool:
@@ -124,7 +137,7 @@ _ECHO_EXAMPLES = {
 }
 
 
-def _check_echo(action: t.Enqueue, queue: Queue, symbols: Symbols, report: Report) -> None:
+def _check_echo(action: t.Enqueue, queue: Queue, context: StaticContext, symbols: Symbols, report: Report) -> None:
     given = {str(clause.name): clause for clause in action.properties}
     missing = [name for name in ("timeout", "target") if name not in given]
     if missing:
@@ -149,13 +162,14 @@ def _check_echo(action: t.Enqueue, queue: Queue, symbols: Symbols, report: Repor
         )
     if not isinstance(target, String):
         return
-    found = symbols.queues.get(target.value)
-    if found is None and target.value not in symbols.queues:
+    name = symbol_of_text(target.value, context)
+    found = symbols.queues.get(name)
+    if found is None and name not in symbols.queues:
         report.say(
             codes.UNKNOWN_QUEUE,
             target.span,
             f"there is no queue `{target.value}`",
-            help=did_you_mean(target.value, symbols.queues.names, "queues"),
+            help=did_you_mean(target.value, symbols.queues.shown_names(context), "queues"),
         )
     elif found is not None and found.kind in (QueueKind.ECHO, QueueKind.INCOMING_GATEWAY):
         report.say(

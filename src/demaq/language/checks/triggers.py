@@ -135,6 +135,8 @@ def _complain(cycle: list[_Step], roots: list[str], report: Report) -> None:
     if rule.slicing is not None and roots:
         tests = " or ".join(f"/{root}" for root in roots)
         guard = f"; for example `and not(qs:slice()[{tests}])`, since the message itself is in the slice"
+    if any(step.write.echo_target for step in cycle):
+        guard += "; if it is meant to go on, or ends in time, allow it: `(: allow DQ0701: why :)`"
     report.say(
         codes.TRIGGERS_ITSELF,
         first.write.span,

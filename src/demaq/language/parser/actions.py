@@ -8,7 +8,7 @@ from demaq.xquery.analysis.resolve import unknown
 from demaq.xquery.parser import XQUERY, Kind, Parser, Token
 from demaq.xquery.tree import Expr, Name, Path, Range, Sequence
 
-_VERBS = ("enqueue", "reset", "raise")
+VERBS = ("enqueue", "reset", "raise")
 _OTHER_VERBS = ("insert", "delete", "replace", "rename", "send", "put", "push", "emit", "publish")
 
 
@@ -26,14 +26,14 @@ def action(p: Parser) -> Expr | None:
 def _refuse_other_verb(p: Parser) -> None:
     """`do` is an element as well; what is almost an action, or one of other update languages, is meant as one."""
     verb = p.peek(1)
-    meant = nearest(verb.text, _VERBS) if verb.kind is Kind.NAME else None
+    meant = nearest(verb.text, VERBS) if verb.kind is Kind.NAME else None
     if meant is not None or (verb.kind is Kind.NAME and verb.text in _OTHER_VERBS):
         p.take()
         p.fail_expected("`enqueue`, `reset` or `raise`", help=f"did you mean `do {meant or 'enqueue'}`?")
 
 
 def _begins_action(p: Parser, distance: int) -> bool:
-    return p.peek(distance).text == "do" and p.peek(distance + 1).text in _VERBS
+    return p.peek(distance).text == "do" and p.peek(distance + 1).text in VERBS
 
 
 def branch(p: Parser) -> Expr:

@@ -8,7 +8,7 @@ from typing import NoReturn
 from demaq.diagnostics import Code, Report, Severity, Source, Span, did_you_mean, nearest
 from demaq.language import codes
 from demaq.language.parser import definitions, queues
-from demaq.language.parser.actions import QML
+from demaq.language.parser.actions import QML, VERBS
 from demaq.language.parser.errors import ExpressionSyntaxError, xquery
 from demaq.language.tree import (
     CollectionStatement,
@@ -48,6 +48,7 @@ _DECLARE = rf"declare\s+(?:%|(?:{'|'.join(DECLARATIONS)})(?![-\w.:]))"
 # Two names in a row are never XQuery: these end whatever stands before them, also when that is not complete.
 GRAMMAR = replace(QML, stop=re.compile(f"{_CREATE}|{_DECLARE}"))
 
+_DO = re.compile(r"\bdo\s+\Z")
 _NEXT_STATEMENT = re.compile(r"(?:^|;)[ \t]*(create\s+\w+|declare)\b", re.MULTILINE)
 _STATEMENT_HEADING = re.compile(r"(\w+)\s+(\w+)\s+([\w.:-]+)")
 _DECLARATION_HEADING = re.compile(r"declare\s+(?:%\S+\s+)*(function|variable|namespace)\s+\$?([\w.:-]+)")
@@ -118,8 +119,23 @@ class _ModuleParser:
         except XQuerySyntaxError as error:
             self._complain(error, codes.SYNTAX, begun)
 
+    def _refuse_operand(self, place: Span | None) -> bool:
+        """An action as the operand of an operator, where XQuery sees an element `do` and then a word too many."""
+        before = None if place is None else _DO.search(self._source.text, 0, place.start)
+        if place is None or before is None or place.text not in VERBS:
+            return False
+        whole = Span(self._source, before.start(), place.end)
+        self._report.say(
+            codes.MISPLACED_ACTION,
+            whole,
+            "an action cannot be the operand of an operator",
+            help="operators work on values: an action stands alone, after `then`, `else` or `return`",
+        )
+        return True
+
     def _complain(self, error: XQuerySyntaxError, code: Code, begun: int) -> None:
-        self._report.say(code, error.span, error.message, help=error.help)
+        if not self._refuse_operand(error.span):
+            self._report.say(code, error.span, error.message, help=error.help)
         self._complete = False
         self._recover(begun)
 

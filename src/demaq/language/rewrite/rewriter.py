@@ -197,7 +197,7 @@ class Rewriter(t.Transformer):
 
     def _property_entry(self, clause: lt.WithProperty) -> t.MapEntry:
         name = symbol(clause.name, self._module.context)
-        value: t.Expr = self.visit(clause.value)
+        value = self._symbol(clause.value) if name == "target" else self.visit(clause.value)
         type_ = self._symbols.property_type(name)
         if type_ is None or type_ == "xs:anyAtomicType":
             value = t.FunctionCall(value.span, self.name("data", value.span, FN), (value,))
