@@ -37,7 +37,7 @@ def did_you_mean(name: str, known: Collection[str], what: str) -> str:
     return f"{question} {what} are {listing(known)}"
 
 
-def listing(names: Iterable[str]) -> str:
+def listing(names: Iterable[str], last: str = "and") -> str:
     """Names as a person would list them; of very many only the first.
 
     >>> listing(["b", "a", "c"])
@@ -45,7 +45,7 @@ def listing(names: Iterable[str]) -> str:
     """
     quoted = [f"`{name}`" for name in sorted(set(names))]
     if len(quoted) > _SHOWN:
-        return f"{', '.join(quoted[:_SHOWN])} and {len(quoted) - _SHOWN} more"
+        return f"{', '.join(quoted[:_SHOWN])} {last} {len(quoted) - _SHOWN} more"
     if len(quoted) < 2:
         return "".join(quoted)
-    return f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+    return f"{', '.join(quoted[:-1])} {last} {quoted[-1]}"

@@ -118,4 +118,4 @@ def read_xml(file: Path, name: str) -> "etree._ElementTree | Problem":
 
 def _first_line(error: Exception) -> str:
     text = str(error).splitlines()
-    return text[0].replace(_XSD, "xs:") if text else "no reason given"
+    return text[0].replace(_XSD, "xs:").replace("., line", ", line").rstrip(".") if text else "no reason given"

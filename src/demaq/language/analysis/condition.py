@@ -145,6 +145,11 @@ def any_of(conditions: Iterable[Condition]) -> Condition:
     return _combined(_without(parts, _implies), AnyOf, NEVER)
 
 
+def conjuncts(condition: Condition) -> tuple[Condition, ...]:
+    """The conditions that must all hold."""
+    return condition.parts if isinstance(condition, AllOf) else (condition,)
+
+
 def names_in(condition: Condition) -> Iterable[str]:
     """All element names that a condition mentions."""
     if isinstance(condition, Root | Contains):

@@ -185,14 +185,8 @@ class _Checker:
 
     def _value(self, node: t.Node, around: tuple[t.Node, ...]) -> None:
         # Content in an attribute is the attribute's.
-        outer = (
-            around
-            if isinstance(node, t.Enclosed) and isinstance(next(iter(around), None), t.DirectAttribute)
-            else (
-                node,
-                *around,
-            )
-        )
+        in_attribute = isinstance(node, t.Enclosed) and isinstance(next(iter(around), None), t.DirectAttribute)
+        outer = around if in_attribute else (node, *around)
         for child in t.children(node):
             self.inside(child, outer)
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from demaq.diagnostics import Report
 from demaq.language import codes
 from demaq.language.analysis.bindings import Bindings, value_of
-from demaq.language.analysis.condition import NEVER, AllOf, Condition, Contains, Root
+from demaq.language.analysis.condition import NEVER, Condition, Contains, Root, conjuncts
 from demaq.language.analysis.facts import RuleFacts
 from demaq.language.analysis.paths import is_child_step, message_path, step_name
 from demaq.language.examined import Examined
@@ -141,7 +141,7 @@ def _check_roots(facts: RuleFacts, vocabulary: _Vocabulary, report: Report) -> N
         name = step_name(path.steps[0])
         if name is None or name not in vocabulary.inner or name in vocabulary.roots or not others - {name}:
             continue
-        if Root(name) in _parts(facts.skip):
+        if Root(name) in conjuncts(facts.skip):
             continue  # the rule is about messages with that root
         wanted = sorted(others - {name})[0]
         report.say(
@@ -167,12 +167,8 @@ def _outside_predicates(node: Node) -> Iterator[Expr]:
             yield from (found for found in _outside_predicates(child) if isinstance(found, Path) and not found.leading)
 
 
-def _parts(condition: Condition) -> tuple[Condition, ...]:
-    return condition.parts if isinstance(condition, AllOf) else (condition,)
-
-
 def _required(condition: Condition) -> Iterator[str]:
-    for part in _parts(condition):
+    for part in conjuncts(condition):
         if isinstance(part, Root | Contains):
             yield part.name
 

@@ -5,7 +5,7 @@ from lxml import etree
 from demaq.diagnostics import Report, listing
 from demaq.language import codes
 from demaq.language import tree as t
-from demaq.language.analysis.condition import AllOf, Condition, Root
+from demaq.language.analysis.condition import possible_roots
 from demaq.language.analysis.facts import RuleFacts
 from demaq.language.analysis.writes import Write
 from demaq.language.examined import Examined
@@ -72,16 +72,12 @@ def _check_condition(facts: RuleFacts, examined: Examined, report: Report) -> No
     if not schemas or len(known) != len(schemas):
         return
     roots = frozenset().union(*(schema.roots for schema in known))
-    required = _required_root(facts.skip)
-    if required is not None and required not in roots:
+    required = possible_roots(facts.skip)
+    if required and not required & roots:
         report.say(
             codes.NEVER_TRUE,
             rule.span,
-            f"the rule `{rule.name}` waits for the root element `{required}`, which the schema does not have",
+            f"the rule `{rule.name}` waits for the root element {listing(required, 'or')}, "
+            "which the schema does not have",
             help=f"messages in {listing(rule.input_queues)} begin with {listing(roots)}",
         )
-
-
-def _required_root(condition: Condition) -> str | None:
-    parts = condition.parts if isinstance(condition, AllOf) else (condition,)
-    return next((part.name for part in parts if isinstance(part, Root) and not part.name.startswith("*:")), None)
