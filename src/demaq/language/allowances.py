@@ -1,16 +1,29 @@
 """Warnings that a comment allows: `(: allow DQ0701: the counter ends it :)` in a statement, or right before it."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 from demaq.diagnostics import Diagnostic, Report, Severity, Span, nearest
 from demaq.language import codes
 from demaq.language.tree import ModuleSyntax
+from demaq.xquery.tree import (
+    CData,
+    DirectAttribute,
+    DirectComment,
+    DirectElement,
+    DirectPI,
+    DirectText,
+    String,
+    StringText,
+    children,
+    walk,
+)
 
-_COMMENT = re.compile(r"\(:\s*allow\s+(?P<codes>DQ\w*(?:\s*,\s*DQ\w*)*)\s*(?::(?P<reason>.*?))?:\)", re.DOTALL)
-_CODE = re.compile(r"DQ\w*")
+_ALLOW = re.compile(r"\(:\s*allow\s+(?P<codes>DQ\w*(?:\s*,\s*DQ\w*)*)\s*(?::(?P<reason>.*))?:\)", re.DOTALL | re.I)
+_CODE = re.compile(r"DQ\w*", re.IGNORECASE)
+_EDGE = re.compile(r"\(:|:\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +58,53 @@ def apply_allowances(modules: Iterable[ModuleSyntax], report: Report) -> None:
 
 def _allowances(module: ModuleSyntax) -> Iterator[Allowance]:
     source = module.span.source
-    for start, end in pairwise([0, *_ends(module), len(source.text)]):
-        scope = Span(source, start, end)
-        for comment in _COMMENT.finditer(source.text, start, end):
-            for code in _CODE.finditer(source.text, *comment.span("codes")):
-                place = Span(source, code.start(), code.end())
-                yield Allowance(code.group(), place, (comment["reason"] or "").strip(), scope)
+    ends = [0, *_ends(module), len(source.text)]
+    for comment in _comments(module) if _ALLOW.search(source.text) else ():
+        match = _ALLOW.fullmatch(comment.text)
+        if match is None:
+            continue
+        number = bisect_right(ends, comment.start)
+        scope = Span(source, ends[number - 1], ends[number])
+        for code in _CODE.finditer(match["codes"]):
+            start = comment.start + match.start("codes") + code.start()
+            place = Span(source, start, start + len(code.group()))
+            yield Allowance(code.group().upper(), place, (match["reason"] or "").strip(), scope)
+
+
+def _comments(module: ModuleSyntax) -> Iterator[Span]:
+    """The comments of a module: not what looks like one in the text of an element, or in a string."""
+    source = module.span.source
+    texts = _texts(module)
+    position = source.text.find("(:")
+    while position >= 0:
+        inside = next((text for text in texts if text.start <= position < text.end), None)
+        end = inside.end if inside is not None else _comment_end(source.text, position)
+        if inside is None:
+            yield Span(source, position, end)
+        position = source.text.find("(:", end)
+
+
+def _comment_end(text: str, start: int) -> int:
+    depth = 0
+    for edge in _EDGE.finditer(text, start):
+        depth += 1 if edge.group() == "(:" else -1
+        if depth == 0:
+            return edge.end()
+    return len(text)
+
+
+def _texts(module: ModuleSyntax) -> list[Span]:
+    """Where strings stand, and the text of elements: what is there between expressions in braces."""
+    found = []
+    for node in walk(module):
+        if isinstance(node, String | StringText | DirectText | CData | DirectComment | DirectPI):
+            found.append(node.span)
+        elif isinstance(node, DirectElement | DirectAttribute):
+            inner = sorted((child.span for child in children(node)), key=lambda span: span.start)
+            starts = [node.span.start, *(span.end for span in inner)]
+            ends = [*(span.start for span in inner), node.span.end]
+            found += [Span(node.span.source, *gap) for gap in zip(starts, ends, strict=True) if gap[0] < gap[1]]
+    return sorted(found, key=lambda span: span.start)
 
 
 def _ends(module: ModuleSyntax) -> list[int]:

@@ -131,6 +131,8 @@ def test_queues_properties_collections_and_time(saxon: Any, tmp_path: Path) -> N
         ("qs:queue()[.//id = ('1', 1)[1]]", "work //id 1"),
         ('let $q := qs:queue("work") let $n := $q/a return $n[id = "1"]', "work /a/id 1"),
         ('for $k in /a/id[1] return qs:queue("work")[/a/id = ($k, "1")]', "work /a/id 7 1"),
+        ('for $m in qs:queue("work")/a where $m/id = (/a/id, "1") return $m', "work /a/id 7 1"),
+        ('for $k in /a/id for $m in qs:queue("work") where ($k, "1") = $m/a/id return $m', "work /a/id 7 1"),
     ],
 )
 def test_messages_are_looked_up_by_key(saxon: Any, tmp_path: Path, condition: str, given: str) -> None:

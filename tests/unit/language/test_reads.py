@@ -47,7 +47,28 @@ CASES: dict[str, list[tuple[str | None, str | None, str, bool]]] = {
         ("work", "//id", "$k", True)
     ],
     '/a/item ! (let $s := sku return qs:queue("work")[//id = $s])': [("work", "//id", "$s", False)],
-    'some $m in qs:queue("work") satisfies $m//id = "x"': [("work", None, "", False)],
+    # Loops test their items as predicates do.
+    'some $m in qs:queue("work") satisfies $m//id = "x"': [("work", "//id", '"x"', True)],
+    'every $m in qs:queue("work") satisfies $m//id = "x"': [("work", None, "", False)],
+    'for $o in qs:queue("work")/order where $o/id = /a/id and $o/x return $o': [("work", "/order/id", "/a/id", True)],
+    'for $o in qs:queue("work")/order/id where $o = "x" return $o': [("work", "/order/id", '"x"', True)],
+    'for $i in /a/i for $o in qs:queue("work") where $o/a/id eq $i/id return $o': [("work", "/a/id", "$i/id", False)],
+    'for $o in qs:queue("work") let $k := $o/b/id where $o/a/id = $k return $o': [("work", None, "", False)],
+    'for $o at $n in qs:queue("work") where $o/a/id = "x" return $n': [("work", None, "", False)],
+    'for $o in qs:queue("work")[1] where $o/a/id = "x" return $o': [("work", None, "", False)],
+    'for $o in qs:queue("work") count $n where $o/a/id = "x" return $n': [("work", None, "", False)],
+    '/a ! (for $o in qs:queue("work") where $o/a/id = id return $o)': [("work", "/a/id", "id", False)],
+    # A variable stands for a queue only if the queue is the same wherever the variable is used.
+    'let $q := qs:queue(string(/a/name)) return $q[//id = "x"]': [(None, None, "", False)],
+    'let $q as document-node()* := qs:queue("work") return $q[//id = "x"]': [("work", None, "", False)],
+    # What counts messages in a roundabout way.
+    'qs:queue("work")[//id = "x" and (position#0)() = 2]': [("work", None, "", False)],
+    # Keys that look elsewhere.
+    'qs:queue("work")[//id = qs:queue("other")[/a = "y"]//id]': [
+        ("work", "//id", 'qs:queue("other")[/a = "y"]//id', False),
+        ("other", "/a", '"y"', True),
+    ],
+    'qs:queue("work")[//id = id("x")/@k]': [("work", None, "", False)],
 }
 
 

@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from demaq.xquery.tree import Expr, Flwor, GroupBy, Let, Node, VarRef, children, walk
 
 Bindings = Mapping[str, Expr]
-"""The value of each variable that `let` binds, and that stands for the same value wherever it is used."""
+"""The value of each variable that `let` binds, and that stands for the same value wherever it is used.
+
+A declared type is a test that the value may fail: the variable does not simply stand for it.
+"""
 
 NO_BINDINGS: Bindings = {}
 
@@ -20,7 +23,7 @@ def bindings_of(body: Node) -> Bindings:
 def _collect(node: Node, found: dict[str, Expr]) -> None:
     for child in children(node):
         _collect(child, found)
-    if isinstance(node, Let) and _size(node.value, found) <= _MOST_NODES:
+    if isinstance(node, Let) and node.type is None and _size(node.value, found) <= _MOST_NODES:
         found[node.var.expanded] = node.value
     elif isinstance(node, Flwor) and any(isinstance(clause, GroupBy) for clause in node.clauses):
         # After grouping a variable stands for its values in all tuples of the group.

@@ -10,6 +10,7 @@ from demaq.xquery.tree import (
     Filter,
     FunctionCall,
     InlineFunction,
+    NamedFunctionRef,
     Node,
     Path,
     SimpleMap,
@@ -21,6 +22,8 @@ _OF_FOCUS = frozenset(
     "position last name local-name namespace-uri node-name root string data number string-length normalize-space"
     " base-uri document-uri has-children path generate-id nilled lang".split()
 )
+
+_OF_FOCUS_WITH_ONE = frozenset({"id", "idref", "element-with-id", "lang"})
 
 
 def focus_uses(expr: Node) -> Iterator[Expr]:
@@ -35,11 +38,23 @@ def focus_uses(expr: Node) -> Iterator[Expr]:
         yield from focus_uses(expr.base)
     elif isinstance(expr, SimpleMap):
         yield from focus_uses(expr.left)
-    elif isinstance(expr, FunctionCall) and not expr.args and expr.name.uri == FN and expr.name.local in _OF_FOCUS:
-        yield expr
+    elif _asks_for_focus(expr):
+        yield expr  # type: ignore[misc]  # a call, or a reference to a function, is an expression
     elif not isinstance(expr, InlineFunction):  # which has no focus at all
         for child in children(expr):
             yield from focus_uses(child)
+
+
+def _asks_for_focus(node: Node) -> bool:
+    """Is this a call of a function that looks at the context item, or a reference to one, which remembers it?"""
+    if isinstance(node, FunctionCall):
+        arity = len(node.args)
+    elif isinstance(node, NamedFunctionRef):
+        arity = node.arity
+    else:
+        return False
+    names = _OF_FOCUS if arity == 0 else _OF_FOCUS_WITH_ONE if arity == 1 else frozenset()
+    return node.name.uri == FN and node.name.local in names
 
 
 def depends_on_focus(expr: Node) -> bool:

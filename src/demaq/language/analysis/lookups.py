@@ -7,6 +7,7 @@ still tested on what the index gives, so that an index may give too much, never 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain, takewhile
 
 from demaq.language import qs
 from demaq.language.analysis.bindings import Bindings, value_of
@@ -14,6 +15,7 @@ from demaq.language.analysis.focus import depends_on_focus, with_same_focus
 from demaq.language.analysis.paths import MessagePath, absolute_text, is_function
 from demaq.language.analysis.skip import is_total
 from demaq.language.linked import LinkedRule
+from demaq.xquery.analysis.context import FN
 from demaq.xquery.tree import (
     AxisStep,
     Castable,
@@ -22,10 +24,13 @@ from demaq.xquery.tree import (
     ContextItem,
     Expr,
     Filter,
+    Flwor,
+    For,
     FunctionCall,
     InstanceOf,
     Let,
     Logical,
+    NamedFunctionRef,
     Node,
     Number,
     Path,
@@ -33,7 +38,9 @@ from demaq.xquery.tree import (
     String,
     StringConstructor,
     Transformer,
+    Unary,
     VarRef,
+    Where,
     walk,
 )
 
@@ -95,6 +102,7 @@ class _Search:
 
     def accesses(self, body: Expr) -> Iterator[Access]:
         inside: set[int] = set()  # expressions that belong to an access already seen
+        loops = {id(loop.source): loop for node in walk(body) for loop in _loops(node)}
         for node in walk(body):
             if isinstance(node, Let) and self._is_for_later(node):
                 inside.update(map(id, _spine(node.value)))
@@ -103,7 +111,10 @@ class _Search:
                 if call is not None:
                     source = last_of_spine(node)
                     inside.update(map(id, _spine(node)))
-                    yield Access(source, tuple(self._values(source)), call, next(self._keys(node), None))
+                    values = tuple(self._values(source))
+                    keys = chain(self._keys(node), self._keys_of_loop(node, loops.get(id(node))))
+                    key = None if values and not _is_the_same_anywhere(call) else next(keys, None)
+                    yield Access(source, values, call, key)
 
     def _values(self, source: Expr) -> Iterator[Expr]:
         value = value_of(source, self.bindings)
@@ -138,22 +149,40 @@ class _Search:
 
     def _key(self, path: str, value: Expr) -> Key:
         inlined: Expr = _Inline(self.bindings, self.at_message).visit(value)
-        has_variables = any(isinstance(node, VarRef) for node in walk(inlined))
-        total = not has_variables and is_total(inlined, self.bindings)
-        return Key(path, self._compared(value), value, None if has_variables else inlined, total)
+        is_early = (
+            not _variables(inlined)
+            and not any(qs.is_call(node, qs.QUEUE) for node in walk(inlined))
+            and (id(value) in self.at_message or not depends_on_focus(value))
+        )
+        total = is_early and is_total(inlined, self.bindings)
+        return Key(path, self._compared(value), value, inlined if is_early else None, total)
 
     def _compared(self, key: Expr) -> Compared:
         """Nodes of messages carry no types, so that they are compared with text as text."""
         key = value_of(key, self.bindings)
         if isinstance(key, String | StringConstructor | Concat) or _is_path_of_nodes(key):
             return Compared.TEXT
-        if isinstance(key, Number):
+        if isinstance(key, Number | Unary):
             return Compared.NUMBER
         if self.rule is not None and self.rule.slicing is not None and qs.is_call(key, qs.SLICEKEY):
             return _BY_TYPE.get(self.rule.slicing.key_type, Compared.OPEN)
         if any(is_function(key, name) for name in _GIVE_TEXT):
             return Compared.TEXT
         return Compared.OPEN
+
+    def _keys_of_loop(self, source: Expr, loop: "_Loop | None") -> Iterator[Key]:
+        """The tests in which a loop compares each item with a key."""
+        base = self._path_from_document(source)
+        if loop is None or base is None or self._counts_messages(source):
+            return
+        for test in loop.tests:
+            for conjunct in _conjuncts(test):
+                if not isinstance(conjunct, Comparison) or conjunct.op not in ("=", "eq"):
+                    continue
+                for inner, value in ((conjunct.left, conjunct.right), (conjunct.right, conjunct.left)):
+                    path = _path_of_variable(base, inner, loop.variable)
+                    if path is not None and not _variables(value) & loop.bound:
+                        yield self._key(path, value)
 
     def _predicates(self, expr: Expr) -> Iterator[tuple[MessagePath, Expr]]:
         """Each predicate along an access, with the path from the message's document node to what it filters."""
@@ -204,6 +233,59 @@ class _Search:
         return MessagePath((*start.steps, *steps), (*start.deep, *deep))
 
 
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    """`for $variable in source` or `some …`, with tests that every item must pass, and all that it binds."""
+
+    variable: str
+    source: Expr
+    tests: tuple[Expr, ...]
+    bound: frozenset[str]
+
+
+def _loops(node: Node) -> Iterator[_Loop]:
+    if isinstance(node, Quantified) and node.quantifier == "some":
+        names = [binding.var.expanded for binding in node.bindings]
+        for number, binding in enumerate(node.bindings):
+            if binding.type is None:
+                yield _Loop(names[number], binding.source, (node.condition,), frozenset(names[number:]))
+    elif isinstance(node, Flwor):
+        for number, clause in enumerate(node.clauses):
+            if isinstance(clause, For) and not (clause.position or clause.allowing_empty or clause.type):
+                following = list(takewhile(_passes_items, node.clauses[number + 1 :]))
+                tests = tuple(other.condition for other in following if isinstance(other, Where))
+                bound = {other.var.expanded for other in (clause, *following) if isinstance(other, For | Let)}
+                yield _Loop(clause.var.expanded, clause.source, tests, frozenset(bound))
+
+
+def _passes_items(clause: Node) -> bool:
+    """Does a clause treat each item by itself, whatever the others are?"""
+    if isinstance(clause, For):
+        return clause.position is None
+    return isinstance(clause, Let | Where)
+
+
+def _variables(expr: Expr) -> frozenset[str]:
+    return frozenset(node.name.expanded for node in walk(expr) if isinstance(node, VarRef))
+
+
+def _is_the_same_anywhere(call: FunctionCall) -> bool:
+    """Does `qs:queue(…)` name its queue, so that it may stand where its variable does?"""
+    return all(isinstance(arg, String) for arg in call.args)
+
+
+def _path_of_variable(base: MessagePath, expr: Expr, variable: str) -> str | None:
+    """The path from the document node of `$variable/steps`."""
+    steps: tuple[Expr, ...] = ()
+    deep: tuple[bool, ...] = ()
+    if isinstance(expr, Path) and not expr.leading:
+        steps, deep = expr.steps[1:], tuple(separator == "//" for separator in expr.separators)
+        expr = expr.steps[0]
+    if not isinstance(expr, VarRef) or expr.name.expanded != variable:
+        return None
+    return absolute_text(MessagePath((*base.steps, *steps), (*base.deep, *deep)))
+
+
 _BY_TYPE = {
     **dict.fromkeys(("xs:string", "xs:anyURI"), Compared.TEXT),
     **dict.fromkeys(("xs:integer", "xs:int", "xs:long", "xs:decimal", "xs:double", "xs:float"), Compared.NUMBER),
@@ -226,12 +308,17 @@ def _spine(expr: Expr) -> Iterator[Expr]:
 
 
 _BOOLEAN = ("not", "exists", "empty", "boolean", "true", "false", "contains", "starts-with", "ends-with", "matches")
-_POSITION = ("position", "last")
+
+
+def _is_position(node: Node) -> bool:
+    if not isinstance(node, FunctionCall | NamedFunctionRef):
+        return False
+    return node.name.local in ("position", "last") and node.name.uri == FN
 
 
 def _is_boolean(predicate: Expr) -> bool:
     """Is the value certainly true or false, or nodes, and independent of the position?"""
-    if any(is_function(node, name, 0) for node in walk(predicate) if isinstance(node, Expr) for name in _POSITION):
+    if any(_is_position(node) for node in walk(predicate)):
         return False
     if isinstance(predicate, Comparison | Logical | Quantified | InstanceOf | Castable | AxisStep):
         return True

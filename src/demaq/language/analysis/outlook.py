@@ -30,9 +30,11 @@ from demaq.xquery.tree import (
     FunctionCall,
     If,
     Logical,
+    NameTest,
     Node,
     Path,
     Sequence,
+    String,
     Where,
     walk,
 )
@@ -45,6 +47,37 @@ class Truth(Enum):
 
     def __invert__(self) -> "Truth":
         return Truth(2 - self.value)
+
+
+def attribute_test(predicate: Expr) -> tuple[str, str] | None:
+    """The attribute and the text that `[@attribute = "text"]` asks for, alone or among other things."""
+    if isinstance(predicate, Logical) and predicate.op == "and":
+        return next((test for operand in predicate.operands if (test := attribute_test(operand)) is not None), None)
+    if not isinstance(predicate, Comparison) or predicate.op not in ("=", "eq"):
+        return None
+    for step, value in ((predicate.left, predicate.right), (predicate.right, predicate.left)):
+        if not isinstance(step, AxisStep) or not isinstance(step.test, NameTest) or not isinstance(value, String):
+            continue
+        if step.axis == "attribute" and not step.predicates:
+            return step.test.name.expanded, value.value
+    return None
+
+
+def root_test(rule: LinkedRule) -> tuple[str, str, str] | None:
+    """The root, and the attribute and its value, without which a rule does nothing: `if (/a[@type = "x"] …`."""
+    if not isinstance(rule.body, If) or rule.body.otherwise is not None:
+        return None
+    condition = rule.body.condition
+    operands = condition.operands if isinstance(condition, Logical) and condition.op == "and" else (condition,)
+    for operand in operands:
+        path = message_path(operand, rule.bindings)
+        first = path.steps[0] if path is not None and path.steps and not path.deep[0] else None
+        if isinstance(first, AxisStep) and is_child_step(first):
+            name = step_name(first)
+            tests = [test for predicate in first.predicates if (test := attribute_test(predicate)) is not None]
+            if name is not None and not name.startswith("*:") and tests:
+                return name, *tests[0]
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +164,19 @@ class _Outlook:
             possible = self.shape.roots if at_root else self.shape.names
             if possible is not None and name not in possible:
                 return Truth.FALSE
+            if at_root and any(self._contradicts(predicate) for predicate in step.predicates):
+                return Truth.FALSE
         roots = self.shape.roots
         named = roots is not None and len(roots) == 1 and step_name(path.steps[0]) in roots
         return Truth.TRUE if certain and named and len(path.steps) == 1 else Truth.OPEN
+
+    def _contradicts(self, predicate: Expr) -> bool:
+        """Does a predicate on the root ask for another value of an attribute than it has?"""
+        wanted = attribute_test(predicate)
+        if wanted is None:
+            return False
+        name, value = wanted
+        return any(name == own and value != text for own, text in self.shape.attributes)
 
     def _is_in_slice(self, expr: Expr, bindings: Bindings) -> bool:
         """Is the message itself certainly among these messages of its slice?"""

@@ -1,7 +1,7 @@
 """What is known of a message that a rule makes: its root element, and the elements in it."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from demaq.language.analysis.bindings import Bindings, value_of
 from demaq.language.analysis.calls import function_key
@@ -16,6 +16,7 @@ from demaq.xquery.tree import (
     Computed,
     Concat,
     DirectElement,
+    DirectText,
     Enclosed,
     Expr,
     Filter,
@@ -44,10 +45,12 @@ class Shape:
     """The names that the root may have and that the elements may have (the root's included); None if not known.
 
     Elements copied from other messages count by their own name; what lies inside them is not looked for.
+    `attributes` are those of the root that have one and the same value whenever the message is made.
     """
 
     roots: frozenset[str] | None = None
     names: frozenset[str] | None = None
+    attributes: frozenset[tuple[str, str]] = frozenset()
 
 
 _ANYTHING = Shape()
@@ -65,7 +68,7 @@ def expression_shape(expr: Expr, bindings: Bindings, module: LinkedModule, depth
 
     if isinstance(expr, DirectElement):
         content = _either(_content_shape(part, below) for part in expr.content)
-        return _element(expr.name.expanded, content)
+        return replace(_element(expr.name.expanded, content), attributes=frozenset(_constants(expr)))
     if isinstance(expr, Computed):
         return _computed(expr, below)
     if isinstance(expr, Literal | StringConstructor):
@@ -85,6 +88,13 @@ def expression_shape(expr: Expr, bindings: Bindings, module: LinkedModule, depth
     if isinstance(expr, FunctionCall):
         return _call(expr, module, depth)
     return _copied(expr)
+
+
+def _constants(expr: DirectElement) -> Iterator[tuple[str, str]]:
+    for attribute in expr.attributes:
+        texts = [part.raw for part in attribute.value if isinstance(part, DirectText) and "&" not in part.raw]
+        if len(texts) == len(attribute.value):
+            yield attribute.name.expanded, "".join(texts)
 
 
 def _content_shape(part: Node, below: Callable[[Expr], Shape]) -> Shape:
@@ -145,6 +155,8 @@ def _copied(expr: Expr) -> Shape:
 
 def _either(shapes: Iterable[Shape]) -> Shape:
     found = list(shapes)
+    if len(found) == 1:
+        return found[0]
     return Shape(_union(shape.roots for shape in found), _union(shape.names for shape in found))
 
 

@@ -7,13 +7,15 @@ from demaq.diagnostics import Note, Report
 from demaq.language import codes
 from demaq.language.analysis.condition import possible_roots
 from demaq.language.analysis.facts import RuleFacts
-from demaq.language.analysis.outlook import is_certainly_empty, possible_enqueues
+from demaq.language.analysis.outlook import is_certainly_empty, possible_enqueues, root_test
+from demaq.language.analysis.paths import step_name
 from demaq.language.analysis.shape import Shape
 from demaq.language.analysis.writes import Write
 from demaq.language.checks.cycles import cyclic_components, shortest_cycle
 from demaq.language.examined import Examined
 from demaq.language.linked import LinkedRule
 from demaq.model import PropertyMode
+from demaq.xquery.tree import AxisStep
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,17 +36,28 @@ class _Arrival:
 
 def check(examined: Examined, report: Report) -> None:
     consequences = _Consequences(examined)
-    for component in cyclic_components(consequences.steps, consequences.of):
-        steps = [node for node in component if isinstance(node, _Step)]
-        first = min(steps, key=lambda step: (step.write.span.source.name, step.write.span.start))
-        _complain(consequences.cycle_of(first), _roots(steps, first), report)
+    while True:
+        found = []
+        for component in cyclic_components(consequences.steps, consequences.of):
+            steps = sorted((node for node in component if isinstance(node, _Step)), key=_place)
+            found += [(step, steps) for step in consequences.to_tell(steps)]
+        for step, steps in found:
+            _complain(consequences.cycle_of(step), _roots(steps, step), report)
+        if not found:
+            return
+        consequences.leave_out(step.facts.rule for step, _ in found)
+
+
+def _place(step: _Step) -> tuple[str, int]:
+    return step.write.span.source.name, step.write.span.start
 
 
 class _Consequences:
     """From each enqueue to the arrival of its message, and from there to the enqueues that it may lead to.
 
-    Messages that look alike arrive alike, and only rules whose condition allows the message's root are looked at: the
-    work grows with the size of the application, also where many rules share a queue.
+    Messages arrive alike that have the same of those elements which the rules for the queue ask for, and only rules
+    whose condition allows the message's root are looked at: the work grows with the size of the application, also where
+    many rules share a queue.
     """
 
     def __init__(self, examined: Examined) -> None:
@@ -52,24 +65,50 @@ class _Consequences:
         self._rules = _RulesByRoot(examined.facts)
         self._steps = {id(facts): [_Step(facts, write) for write in facts.writes.messages] for facts in examined.facts}
         self._after: dict[_Arrival, list[_Step]] = {}
+        self._sets: dict[_Step | _Arrival, frozenset[_Step | _Arrival]] = {}
+        self._left_out: set[int] = set()
+        self._asked_for = _names_asked_for(examined)
 
     @property
     def steps(self) -> Iterator[_Step | _Arrival]:
-        return (step for steps in self._steps.values() for step in steps)
+        return (step for steps in self._steps.values() for step in steps if not self._is_left_out(step))
+
+    def leave_out(self, rules: Iterable[LinkedRule]) -> None:
+        """These rules trigger themselves, which has been said: are there cycles without them?"""
+        self._left_out.update(map(id, rules))
+
+    def _is_left_out(self, step: _Step) -> bool:
+        return id(step.facts.rule) in self._left_out
 
     def of(self, node: _Step | _Arrival) -> Sequence[_Step | _Arrival]:
         if isinstance(node, _Step):
-            return [_Arrival(node.write.echo_target or node.write.queue, node.write.shape)]
+            queue = node.write.echo_target or node.write.queue
+            return [_Arrival(queue, _seen_by(node.write.shape, self._asked_for.get(queue, frozenset())))]
         if node not in self._after:
             self._after[node] = [
                 step for facts in self._rules.that_may_run(node) for step in self._possible_steps(node, facts)
             ]
-        return self._after[node]
+        after = self._after[node]
+        return [step for step in after if not self._is_left_out(step)] if self._left_out else after
 
     def cycle_of(self, start: _Step) -> list[_Step]:
         """The enqueues along a shortest way from one back to it."""
         first: _Step | _Arrival = start
         return [node for node in shortest_cycle(first, self.of) if isinstance(node, _Step)]
+
+    def to_tell(self, steps: list[_Step]) -> list[_Step]:
+        """The first step of each rule that needs no other to trigger itself; if there is none, the very first."""
+        alone: dict[int, _Step] = {}
+        for step in steps:
+            (arrival,) = self.of(step)
+            if step in self._lookup(arrival):
+                alone.setdefault(id(step.facts), step)
+        return list(alone.values()) or steps[:1]
+
+    def _lookup(self, arrival: _Step | _Arrival) -> frozenset[_Step | _Arrival]:
+        if arrival not in self._sets:
+            self._sets[arrival] = frozenset(self.of(arrival))
+        return self._sets[arrival]
 
     def _possible_steps(self, arrival: _Arrival, facts: RuleFacts) -> list[_Step]:
         """The enqueues of a rule that are not ruled out for the message."""
@@ -90,6 +129,40 @@ class _Consequences:
         return bool(values) and all(is_certainly_empty(value.value, arrival.shape, value.module) for value in values)
 
 
+def _names_asked_for(examined: Examined) -> dict[str, frozenset[str]]:
+    """The elements that the rules for each queue, and the properties by which it is sliced, ask for."""
+    found: dict[str, set[str]] = {}
+    for facts in examined.facts:
+        names = {_name_of(node) for node in facts.rule.all_nodes() if isinstance(node, AxisStep)}
+        if facts.rule.slicing is not None:
+            for value in examined.values_of(facts.rule.slicing.property):
+                names |= {step_name(node) for node in value.nodes if isinstance(node, AxisStep)}
+        for queue in facts.rule.input_queues:
+            found.setdefault(queue, set()).update(name for name in names if name is not None)
+    return {queue: frozenset(names) for queue, names in found.items()}
+
+
+def _name_of(step: AxisStep) -> str | None:
+    if step.axis == "attribute":
+        return None if step.test.name is None else f"@{step.test.name.expanded}"
+    return step_name(step)
+
+
+_SOME_OTHER = "any other"  # which is no name of an element
+
+
+def _seen_by(shape: Shape, names: frozenset[str]) -> Shape:
+    """A shape as those see it who ask for these names only."""
+    roots, inner = _of_interest(shape.roots, names), _of_interest(shape.names, names)
+    return Shape(roots, inner, frozenset(one for one in shape.attributes if f"@{one[0]}" in names))
+
+
+def _of_interest(found: frozenset[str] | None, names: frozenset[str]) -> frozenset[str] | None:
+    if found is None:
+        return None
+    return found & names if found <= names else (found & names) | {_SOME_OTHER}
+
+
 class _RulesByRoot:
     """The rules for each queue, found by the root element of a message."""
 
@@ -97,14 +170,21 @@ class _RulesByRoot:
         self._all: dict[str, list[RuleFacts]] = {}
         self._any_root: dict[str, list[RuleFacts]] = {}
         self._by_root: dict[tuple[str, str], list[RuleFacts]] = {}
+        self._by_attribute: dict[tuple[str, str], dict[str, dict[str, list[RuleFacts]]]] = {}
         for fact in facts:
             roots = possible_roots(fact.skip)
+            test = root_test(fact.rule)
             for queue in fact.rule.input_queues:
                 self._all.setdefault(queue, []).append(fact)
                 if roots is None:
                     self._any_root.setdefault(queue, []).append(fact)
-                for root in roots or ():
-                    self._by_root.setdefault((queue, root), []).append(fact)
+                elif test is not None:
+                    root, name, value = test
+                    by_value = self._by_attribute.setdefault((queue, root), {}).setdefault(name, {})
+                    by_value.setdefault(value, []).append(fact)
+                else:
+                    for root in roots:
+                        self._by_root.setdefault((queue, root), []).append(fact)
 
     def that_may_run(self, arrival: _Arrival) -> Iterable[RuleFacts]:
         if arrival.shape.roots is None:
@@ -112,7 +192,18 @@ class _RulesByRoot:
         found = list(self._any_root.get(arrival.queue, ()))
         for root in sorted(arrival.shape.roots):
             found += self._by_root.get((arrival.queue, root), ())
+            found += self._with_attribute(arrival, root)
         return dict.fromkeys(found)
+
+    def _with_attribute(self, arrival: _Arrival, root: str) -> Iterator[RuleFacts]:
+        """The rules that ask for an attribute of the root, and for the value that it has, if that is known."""
+        own = dict(arrival.shape.attributes)
+        for name, by_value in self._by_attribute.get((arrival.queue, root), {}).items():
+            if name in own:
+                yield from by_value.get(own[name], ())
+            else:
+                for rules in by_value.values():
+                    yield from rules
 
 
 def _roots(component: list[_Step], first: _Step) -> list[str]:
