@@ -1,5 +1,8 @@
 """From an application on disk to its program: a visible row of passes."""
 
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -53,9 +56,21 @@ def check(path: Path | str) -> Checked:
     """Read an application and check everything that can be checked before it runs."""
     report = Report()
     application = load(path, report)
-    with deep_recursion():
+    with deep_recursion(), _without_collector():
         program = _compile(application, report)
     return Checked(application=application, report=report, program=None if report.has_errors else program)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Trees are large and have no cycles: looking for some again and again only takes time, more with each line."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def compile_application(path: Path | str) -> Program:
@@ -164,7 +179,18 @@ def _program(
             _rule(by_rule[id(rule)], texts[id(rule)], _lookups(rule, code[rule.module.name]), symbols)
             for rule in linked.rules
         ),
+        error_queues={
+            queue.name: _error_queues((queue.errorqueue, _module_errors(queue, linked)), queue)
+            for queue in symbols.queues
+        },
     )
+
+
+def _module_errors(queue: Queue, linked: Linked) -> str | None:
+    """The error queue of the module that defines a queue."""
+    statement = linked.symbols.queue_statements.get(queue.name)
+    own = (module for module in linked.modules if statement is not None and statement in module.syntax.statements)
+    return next((module.errorqueue for module in own), None)
 
 
 def _compile_module(
@@ -223,17 +249,19 @@ def _rule(facts: RuleFacts, query: Query, lookups: tuple[Lookup, ...], symbols: 
         lookups=lookups,
         writes=facts.writes,
         skip=facts.skip,
-        error_queues={queue.name: _error_queues(rule, queue) for queue in _input_queues(rule, symbols)},
+        error_queues={
+            queue.name: _error_queues((rule.errorqueue, queue.errorqueue, rule.module.errorqueue), queue)
+            for queue in _input_queues(rule, symbols)
+        },
         span=rule.span,
     )
 
 
-def _error_queues(rule: LinkedRule, queue: Queue) -> tuple[str, ...]:
+def _error_queues(named: Iterable[str | None], queue: Queue) -> tuple[str, ...]:
     """From the most specific: the rule's, the queue's, the module's, the system's.
 
     An error while a message of an error queue is processed goes one level up, never back into the same queue.
     """
-    named = (rule.errorqueue, queue.errorqueue, rule.module.errorqueue)
     levels = [*(name for name in named if name is not None), SYSTEM_ERRORS.name]
     if queue.name in levels and queue.name != SYSTEM_ERRORS.name:
         levels = levels[levels.index(queue.name) + 1 :]

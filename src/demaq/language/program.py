@@ -86,6 +86,8 @@ class PropertyValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
+    """`error_queues` says for each queue where errors go that no rule has made, the first that applies first."""
+
     name: str
     description: str
     keep: timedelta
@@ -96,6 +98,7 @@ class Program:
     collections: Mapping[str, Collection]
     modules: Mapping[str, ModuleProgram]
     rules: tuple[Rule, ...]
+    error_queues: Mapping[str, tuple[str, ...]]
 
     def rule(self, name: str) -> Rule | None:
         """The rule of that name; a name with a namespace may be given by its last part, if only one rule has it."""

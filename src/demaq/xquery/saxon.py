@@ -4,7 +4,9 @@ Rules come from people we trust, messages from people we do not: every way out o
 """
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from saxonche import PySaxonApiError, PySaxonProcessor
 
@@ -15,6 +17,7 @@ _CLOSED = {
     "http://saxon.sf.net/feature/allow-external-functions": "false",
     "http://saxon.sf.net/feature/parserFeature?uri=http%3A//apache.org/xml/features/disallow-doctype-decl": "true",
 }
+_FRESH = 10  # queries checked by one processor
 _MESSAGE = re.compile(
     r"(?P<kind>Static error|Type error|Dynamic error|Error|Warning)\b"
     r"(?: in \{.*?\})?"
@@ -22,6 +25,10 @@ _MESSAGE = re.compile(
     r"\s+(?:(?P<code>[A-Z]{4}\d{4})\s+)?(?P<text>.*?)\s*(?=\n\S|\Z)",
     re.DOTALL,
 )
+
+
+Item = Any
+"""A value of Saxon's: a node, a function, a map, an array or an atomic value."""
 
 
 class SaxonError(DemaqError):
@@ -47,23 +54,72 @@ class Saxon:
     """One processor. It is costly to make and cheap to keep; it cannot be shared between processes."""
 
     def __init__(self) -> None:
+        self._checked = 0
+        self._start()
+
+    def _start(self) -> None:
         self._processor = PySaxonProcessor(license=False)
         for name, value in _CLOSED.items():
             self._processor.set_configuration_property(name, value)
+        self._builder = self._processor.new_document_builder()
+        self._no_map, self._no_array = self.items("map { }, [ ]")
 
     @property
     def version(self) -> str:
         return str(self._processor.version)
 
     def check(self, query: str) -> None:
-        """Compile a query whose evaluation does nothing (it gives back function items), or raise `SaxonError`."""
+        """Compile a query whose evaluation does nothing (it gives back function items), or raise `SaxonError`.
+
+        Saxon keeps all names that it ever saw, and compiles the slower the more there are: it starts afresh at times.
+        """
+        self._checked += 1
+        if self._checked % _FRESH == 0:
+            self._start()
+        self._evaluate(query)
+
+    def items(self, query: str) -> list[Item]:
+        """What a query gives: functions that can be called many times, for example."""
+        value = self._evaluate(query)
+        return [] if value is None else [value.item_at(number) for number in range(value.size)]
+
+    def _evaluate(self, query: str) -> Any:
         compiler = self._processor.new_xquery_processor()
         try:
             compiler.set_query_content(query)
-            compiler.run_query_to_value()
+            return compiler.run_query_to_value()
         except PySaxonApiError as error:
-            refusal = _refusal(str(error))
-            raise SaxonError(refusal.message, code=refusal.code, line=refusal.line, column=refusal.column) from error
+            raise _saxon_error(error) from error
+
+    def call(self, function: Item, *arguments: Item) -> str:
+        """Call a function that gives one string. (Other ways to get at a result leak memory, or are slow.)"""
+        try:
+            return str(function.call(list(arguments)))
+        except PySaxonApiError as error:
+            raise _saxon_error(error) from error
+
+    # Values
+
+    def document(self, text: str) -> Item:
+        """Parse a document that is known to be harmless: what is wrong with it goes to the error output as well."""
+        try:
+            return self._builder.parse_xml(xml_text=text)
+        except PySaxonApiError as error:
+            raise _saxon_error(error) from error
+
+    def string(self, text: str) -> Item:
+        return self._processor.make_string_value(text)
+
+    def array(self, items: Sequence[Item]) -> Item:
+        return self._processor.make_array(list(items)) if items else self._no_array
+
+    def map(self, items: Mapping[str, Item]) -> Item:
+        return self._processor.make_map2(dict(items)) if items else self._no_map
+
+
+def _saxon_error(error: PySaxonApiError) -> SaxonError:
+    refusal = _refusal(str(error))
+    return SaxonError(refusal.message, code=refusal.code, line=refusal.line, column=refusal.column)
 
 
 def _refusal(text: str) -> _Refusal:

@@ -117,6 +117,21 @@ ALWAYS = Always()
 NEVER = Never()
 
 
+def condition_from_json(data: Any) -> Condition:
+    """What `to_json` gave.
+
+    >>> condition_from_json({"anyOf": [{"root": "a"}, {"allOf": [{"contains": "b"}, True]}]}).describe()
+    'root element `a` or (an element `b` and any message)'
+    """
+    if isinstance(data, bool):
+        return ALWAYS if data else NEVER
+    ((kind, value),) = data.items()
+    if kind in ("root", "contains"):
+        return Root(value) if kind == "root" else Contains(value)
+    parts = tuple(condition_from_json(part) for part in value)
+    return AllOf(parts) if kind == "allOf" else AnyOf(parts)
+
+
 def all_of(conditions: Iterable[Condition]) -> Condition:
     """All of them, without what follows from the rest.
 
