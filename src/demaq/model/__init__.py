@@ -1,6 +1,8 @@
-"""The vocabulary: queues, properties, slicings, collections. Frozen, and nothing in it reads or writes."""
+"""The vocabulary: queues, properties, slicings, collections, messages. Nothing in it reads or writes."""
 
+from demaq.model.clock import Clock, ManualClock, SystemClock
 from demaq.model.collection import Collection
+from demaq.model.message import Message, MessageState, NewMessage, Origin, Slice, Value
 from demaq.model.property import (
     COMMUNICATION_PROPERTIES,
     ECHO_PROPERTIES,
@@ -29,13 +31,22 @@ __all__ = [
     "SETTABLE_PROPERTIES",
     "SYSTEM_ERRORS",
     "SYSTEM_PROPERTIES",
+    "Clock",
     "Collection",
     "Interface",
+    "ManualClock",
+    "Message",
+    "MessageState",
+    "NewMessage",
+    "Origin",
     "Property",
     "PropertyMode",
     "Queue",
     "QueueKind",
     "QueueMode",
+    "Slice",
     "Slicing",
+    "SystemClock",
+    "Value",
     "WebServiceExtension",
 ]

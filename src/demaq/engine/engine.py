@@ -1,0 +1,118 @@
+"""The engine: schedule, evaluate, settle, commit."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from demaq.engine.executor import Executor
+from demaq.engine.plan import Plan, plan_from_text
+from demaq.engine.records import Batch, Incoming, Task
+from demaq.engine.settle import settle
+from demaq.engine.transient import LayeredStore
+from demaq.engine.xml import MessageRefused
+from demaq.model import Clock, Message
+from demaq.store import Store
+
+_RECLAIMED_AT_ONCE = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What one batch did."""
+
+    processed: int
+    failed: int
+    produced: int
+
+
+class Engine:
+    """Processes the messages of one store by the latest version of its program. Not safe to share between threads."""
+
+    def __init__(self, store: Store, executor: Executor, clock: Clock, *, batch: int = 256) -> None:
+        self.store = LayeredStore(store)
+        self._executor = executor
+        self._clock = clock
+        self._batch = batch
+        self._position = store.position()
+        self._version = 0
+        self._plan: Plan | None = None
+        self._listeners: list[Callable[[Step], None]] = []
+        self.refresh()
+
+    # The program
+
+    @property
+    def plan(self) -> Plan:
+        assert self._plan is not None, "no version was deployed"
+        return self._plan
+
+    @property
+    def version(self) -> int:
+        return self._version
+
+    def refresh(self) -> bool:
+        """Take up a version that was deployed since; whether there was one."""
+        versions = self.store.versions()
+        if not versions or versions[-1].number == self._version:
+            return False
+        self._version = versions[-1].number
+        self._plan = plan_from_text(versions[-1].plan)
+        self._executor.load(self._plan)
+        return True
+
+    # Coming in
+
+    def send(self, messages: Sequence[Incoming]) -> list[int | MessageRefused]:
+        """Take messages in, all that can be: their ids, or why not. For those an error message is put into the log."""
+        admissions = self._executor.admit(messages)
+        accepted = [message for message, refusal in admissions if message is not None]
+        now = messages[0].now if messages else self._clock.now()
+        ids = iter(self.store.append(accepted, now))
+        found: list[int | MessageRefused] = []
+        for message, refusal in admissions:
+            number = next(ids) if message is not None else 0
+            found.append(number if refusal is None else refusal)
+        return found
+
+    # Processing
+
+    def step(self) -> Step | None:
+        """Process the next batch; None if nothing waits."""
+        self.refresh()
+        now = self._clock.now()
+        tasks = self._next(now)
+        if not tasks:
+            return None
+        recent = self.store.recent()
+        batch = Batch(tasks=tuple(tasks), recent=tuple(recent))
+        outcomes = self._executor.evaluate(batch)
+        done = settle(batch, outcomes, self.plan, self._version, self.store.base, self._executor.evaluate)
+        self.store.commit(done)
+        self._position = tasks[-1].position
+        step = Step(
+            processed=len(done),
+            failed=sum(one.failed for one in done),
+            produced=sum(len(one.produced) for one in done),
+        )
+        for listener in self._listeners:
+            listener(step)
+        return step
+
+    def _next(self, now: datetime) -> list[Task]:
+        due = self.store.due(now, self._batch)
+        waiting = [] if due else self.store.waiting(self._batch)
+        messages: list[Message] = due or waiting
+        return [
+            Task(message=message, position=self._position + number, now=now, fires=bool(due))
+            for number, message in enumerate(messages, 1)
+        ]
+
+    def on_step(self, listener: Callable[[Step], None]) -> None:
+        self._listeners.append(listener)
+
+    # Retention
+
+    def reclaim(self) -> int:
+        """Delete messages that are neither retained nor kept for people any longer; how many."""
+        before = self._clock.now() - self.plan.keep
+        return self.store.reclaim(before, _RECLAIMED_AT_ONCE)

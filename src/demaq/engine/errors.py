@@ -1,0 +1,59 @@
+"""Errors as messages."""
+
+import re
+from datetime import datetime
+
+from lxml import etree
+
+from demaq.engine.records import Failure
+from demaq.model import Message
+
+KINDS = frozenset(
+    "evaluation type property schema malformed disconnectedTransport timeout nameResolution httpStatus security"
+    " resource system".split()
+)
+_LONGEST = 100_000  # characters of raw text, or of a description
+
+
+def error_body(failure: Failure, queue: str, at: datetime, message: Message | None, raw: str | None = None) -> str:
+    """The body of an error message, about a message of the log or about a raw text that could not become one."""
+    assert failure.kind in KINDS, failure.kind
+    root = etree.Element("error")
+    etree.SubElement(root, failure.kind)
+    _add(root, "code", failure.code)
+    _add(root, "description", failure.description[:_LONGEST])
+    _add(root, "queue", queue)
+    _add(root, "rule", failure.rule or "")
+    location = etree.SubElement(root, "location", line=str(failure.line or ""), column=str(failure.column or ""))
+    if failure.file:
+        location.set("file", failure.file)
+    _add(root, "messageID", "" if message is None else str(message.id))
+    _add(root, "time", at.isoformat().replace("+00:00", "Z"))
+    initial = etree.SubElement(root, "initialMessage")
+    if message is not None:
+        initial.append(etree.fromstring(message.body, etree.XMLParser(huge_tree=True, resolve_entities=False)))
+    elif raw is not None:
+        initial.text = _printable(raw[:_LONGEST])
+    return str(etree.tostring(root, encoding="unicode"))
+
+
+def _add(parent: "etree._Element", name: str, text: str) -> None:
+    etree.SubElement(parent, name).text = _printable(text)
+
+
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _printable(text: str) -> str:
+    """Without characters that XML cannot hold."""
+    return _FORBIDDEN.sub("\ufffd", text)
+
+
+def kind_of(code: str) -> str:
+    """The kind of error that a code of the XQuery engine stands for."""
+    local = code.rpartition(":")[2].rpartition("}")[2]
+    if local == "property":
+        return "property"
+    if local == "message" or local.startswith(("XPTY", "XQTY", "FORG0006")):
+        return "type"
+    return "evaluation"

@@ -1,0 +1,61 @@
+"""Where rules are evaluated."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from demaq.engine.evaluator import Evaluator
+from demaq.engine.limits import Limits
+from demaq.engine.plan import Plan
+from demaq.engine.records import Batch, Incoming, Outcome
+from demaq.engine.xml import MessageRefused
+from demaq.model import NewMessage
+from demaq.store import Reader
+
+Admission = tuple[NewMessage | None, MessageRefused | None]
+"""The message as it goes into the log, or the error message about it and the refusal."""
+
+
+class Executor(Protocol):
+    def load(self, plan: Plan) -> None:
+        """Evaluate by this plan from now on."""
+
+    def evaluate(self, batch: Batch) -> Sequence[Outcome]:
+        """The outcome of each task, in their order."""
+
+    def admit(self, messages: Sequence[Incoming]) -> list[Admission]:
+        """Check messages from outside."""
+
+    def close(self) -> None: ...
+
+
+def admit(evaluator: Evaluator, messages: Sequence[Incoming]) -> list[Admission]:
+    found: list[Admission] = []
+    for incoming in messages:
+        try:
+            found.append((evaluator.admit(incoming), None))
+        except MessageRefused as refusal:
+            found.append((evaluator.refused(incoming, refusal), refusal))
+    return found
+
+
+class InlineExecutor:
+    """Evaluates in this process. A rule that does not end takes the process with it: for tests."""
+
+    def __init__(self, reader: Reader, limits: Limits | None = None) -> None:
+        self._reader = reader
+        self._limits = limits or Limits()
+        self._evaluator: Evaluator | None = None
+
+    def load(self, plan: Plan) -> None:
+        self._evaluator = Evaluator(plan, self._limits)
+
+    def evaluate(self, batch: Batch) -> Sequence[Outcome]:
+        assert self._evaluator is not None
+        return list(self._evaluator.process(batch, self._reader))
+
+    def admit(self, messages: Sequence[Incoming]) -> list[Admission]:
+        assert self._evaluator is not None
+        return admit(self._evaluator, messages)
+
+    def close(self) -> None:
+        self._evaluator = None

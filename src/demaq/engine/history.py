@@ -1,0 +1,90 @@
+"""What rules can see: the store, and beside it what the batch itself adds and takes away."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from demaq.engine.plan import Plan
+from demaq.engine.records import Batch
+from demaq.model import Message, Slice
+from demaq.store import Entry, Member, Reader
+
+
+class History:
+    """The retained messages before a position. Everything is asked of the store once for the whole batch."""
+
+    def __init__(self, reader: Reader, plan: Plan, batch: Batch) -> None:
+        self._reader = reader
+        self._resets = batch.resets
+        self._hidden = batch.hidden
+        self._recent_in_slice: dict[Slice, list[Member]] = {}
+        self._recent_in_queue: dict[str, list[Member]] = {}
+        for member, message in _recent(batch):
+            slices = plan.slices(message.queue, message.properties)
+            for slice_ in slices:
+                self._recent_in_slice.setdefault(slice_, []).append(member)
+            if slices:
+                self._recent_in_queue.setdefault(message.queue, []).append(member)
+        self._members: dict[Slice, list[Member]] = {}
+        self._queues: dict[str, list[Member]] = {}
+        self._found: dict[Entry, list[Member]] = {}
+        self._messages: dict[int, Message] = {message.id: message for message in batch.recent}
+        self._messages |= {task.message.id: task.message for task in batch.tasks}
+
+    # Asking the store
+
+    def load(self, slices: Iterable[Slice] = (), queues: Iterable[str] = (), entries: Iterable[Entry] = ()) -> None:
+        new_slices = [slice_ for slice_ in dict.fromkeys(slices) if slice_ not in self._members]
+        new_queues = [queue for queue in dict.fromkeys(queues) if queue not in self._queues]
+        new_entries = [entry for entry in dict.fromkeys(entries) if entry not in self._found]
+        if new_slices:
+            self._members.update(self._reader.members(new_slices))
+        if new_queues:
+            self._queues.update(self._reader.retained(new_queues))
+        if new_entries:
+            self._found.update(self._reader.find(new_entries))
+
+    def bodies(self, ids: Iterable[int]) -> dict[int, str]:
+        """The bodies of messages, in the order of the ids."""
+        wanted = list(ids)
+        absent = [number for number in wanted if number not in self._messages]
+        if absent:
+            self._messages.update(self._reader.messages(absent))
+        return {number: self._messages[number].body for number in wanted}
+
+    def message(self, number: int) -> Message:
+        self.bodies([number])
+        return self._messages[number]
+
+    # What was loaded, as seen from a position
+
+    def slice(self, slice_: Slice, position: int) -> list[Member]:
+        after = self._resets.get(slice_, 0)
+        every = _merged(self._members[slice_], self._recent_in_slice.get(slice_, ()), position)
+        return [member for member in every if member.position > after] if after else every
+
+    def queue(self, queue: str, position: int) -> list[Member]:
+        return self._seen(self._queues[queue], queue, position)
+
+    def found(self, entry: Entry, position: int) -> list[Member]:
+        """At least the messages with an entry: those that the store does not know yet are all among them."""
+        return self._seen(self._found[entry], entry.index.queue, position)
+
+    def _seen(self, stored: list[Member], queue: str, position: int) -> list[Member]:
+        every = _merged(stored, self._recent_in_queue.get(queue, ()), position)
+        return [member for member in every if member.message not in self._hidden] if self._hidden else every
+
+
+def _merged(stored: list[Member], recent: Sequence[Member], position: int) -> list[Member]:
+    new = [member for member in recent if member.position < position]
+    return sorted([*stored, *new], key=_position) if new else list(stored)
+
+
+def _position(member: Member) -> int:
+    return member.position
+
+
+def _recent(batch: Batch) -> Iterator[tuple[Member, Message]]:
+    """What the batch adds: messages that are processed in it, or that are not in the store."""
+    for message in batch.recent:
+        yield Member(message.position or 0, message.id), message
+    for task in batch.tasks:
+        yield Member(task.position, task.message.id), task.message

@@ -1,0 +1,167 @@
+"""The messages of transient queues, in memory beside a store."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields, replace
+from datetime import datetime
+
+from demaq.model import Message, NewMessage, Slice
+from demaq.store import Entry, Index, Member, MemoryStore, Processed, QueueCounts, Selection, Store, Version
+
+_BLOCK = 1024  # ids reserved at once for messages that do not touch the disk
+
+
+class LayeredStore:
+    """A store, with a layer in memory for what must not touch the disk. One order of ids and positions for both."""
+
+    def __init__(self, store: Store) -> None:
+        self.base = store
+        self._memory = MemoryStore()
+        self._free: range = range(0)  # reserved ids
+
+    @property
+    def url(self) -> str | None:
+        return self.base.url
+
+    def close(self) -> None:
+        self.base.close()
+
+    # Coming in
+
+    def append(self, messages: Sequence[NewMessage], at: datetime) -> list[int]:
+        if any(not message.transient for message in messages):
+            self._free = range(0)  # ids of later messages are higher than these
+        if not any(message.transient for message in messages):
+            return self.base.append(messages, at)
+        if all(message.transient for message in messages):
+            ids = self._take(len(messages))
+        else:
+            return [number for message in messages for number in self.append([message], at)]
+        for number, message in zip(ids, messages, strict=True):
+            self._memory.insert(number, message, at)
+        return ids
+
+    def _take(self, number: int) -> list[int]:
+        if len(self._free) < number:
+            first = self.base.reserve(max(_BLOCK, number))
+            self._free = range(first, first + max(_BLOCK, number))
+        taken, self._free = self._free[:number], self._free[number:]
+        return list(taken)
+
+    def reserve(self, number: int) -> int:
+        self._free = range(0)
+        return self.base.reserve(number)
+
+    # Processing
+
+    def position(self) -> int:
+        return max(self.base.position(), self._memory.position())
+
+    def waiting(self, limit: int, after: Collection[int] = ()) -> list[Message]:
+        stored = self.base.waiting(limit, after)
+        own = self._memory.waiting(limit, after)
+        if stored and self._free and stored[-1].id >= self._free.stop:
+            self._free = range(0)  # somebody else has put in messages since: ids go on after theirs
+        return sorted([*stored, *own], key=_processing_order)[:limit] if own else stored
+
+    def due(self, now: datetime, limit: int) -> list[Message]:
+        found = [*self.base.due(now, limit), *self._memory.due(now, limit)]
+        return sorted(found, key=lambda message: (message.due, message.id))[:limit]
+
+    def next_due(self) -> datetime | None:
+        times = [due for due in (self.base.next_due(), self._memory.next_due()) if due is not None]
+        return min(times, default=None)
+
+    def commit(self, batch: Sequence[Processed]) -> list[int]:
+        made = [(message, done.at) for done in batch for message in done.produced]
+        if any(map(_touches_the_disk, batch)):
+            ids = self.base.commit(batch)
+            self._free = range(0)
+        else:
+            ids = self._take(len(made))
+        own = [(number, message, at) for number, (message, at) in zip(ids, made, strict=True) if message.transient]
+        self._memory.apply(batch, own)
+        return ids
+
+    def recent(self, everything: bool = False) -> list[Message]:
+        """The retained messages of transient queues, which other processes cannot read; or those of all queues."""
+        found = self._memory.select(Selection())
+        if everything:
+            found += self.base.select(Selection())
+        return sorted((message for message in found if message.position is not None), key=lambda one: one.position or 0)
+
+    # Reading
+
+    def members(self, slices: Collection[Slice]) -> Mapping[Slice, list[Member]]:
+        stored, own = self.base.members(slices), self._memory.members(slices)
+        return {slice_: _in_order(stored[slice_], own[slice_]) for slice_ in slices}
+
+    def retained(self, queues: Collection[str]) -> Mapping[str, list[Member]]:
+        stored, own = self.base.retained(queues), self._memory.retained(queues)
+        return {queue: _in_order(stored[queue], own[queue]) for queue in queues}
+
+    def find(self, entries: Collection[Entry]) -> Mapping[Entry, list[Member]]:
+        stored, own = self.base.find(entries), self._memory.find(entries)
+        return {entry: _in_order(stored[entry], own[entry]) for entry in entries}
+
+    def messages(self, ids: Collection[int]) -> Mapping[int, Message]:
+        return {**self.base.messages(ids), **self._memory.messages(ids)}
+
+    # Versions
+
+    def versions(self) -> list[Version]:
+        return self.base.versions()
+
+    def deploy(self, version: Version, ranks: Mapping[str, int]) -> None:
+        self.base.deploy(version, ranks)
+        self._memory.rank(ranks)
+
+    def add_entries(self, entries: Sequence[tuple[Entry, Member]]) -> None:
+        self.base.add_entries(entries)
+
+    def drop_indexes(self, keep: Collection[Index]) -> None:
+        self.base.drop_indexes(keep)
+        self._memory.drop_indexes(keep)
+
+    # Looking, counting, reclaiming
+
+    def select(self, selection: Selection) -> list[Message]:
+        found = [*self.base.select(selection), *self._memory.select(selection)]
+        found.sort(key=lambda message: message.id, reverse=selection.newest_first)
+        return found if selection.limit is None else found[: selection.limit]
+
+    def slices(self, slicing: str | None = None) -> list[tuple[Slice, int]]:
+        sizes = dict(self.base.slices(slicing))
+        for slice_, size in self._memory.slices(slicing):
+            sizes[slice_] = sizes.get(slice_, 0) + size
+        return sorted(sizes.items(), key=lambda one: (one[0].slicing, one[0].key))
+
+    def resets_of(self, message: int) -> list[Slice]:
+        return self.base.resets_of(message) or self._memory.resets_of(message)
+
+    def counts(self) -> list[QueueCounts]:
+        """A queue that changed its mode has messages in both layers."""
+        found = {counted.queue: counted for counted in self.base.counts()}
+        for own in self._memory.counts():
+            found[own.queue] = _added(found[own.queue], own) if own.queue in found else own
+        return [found[queue] for queue in sorted(found)]
+
+    def reclaim(self, before: datetime, limit: int) -> int:
+        return self.base.reclaim(before, limit) + self._memory.reclaim(before, limit)
+
+
+def _processing_order(message: Message) -> tuple[int, int, int]:
+    return -message.rank, -message.priority, message.id
+
+
+def _touches_the_disk(done: Processed) -> bool:
+    made = any(not message.transient for message in done.produced)
+    return not done.transient or made or any(not reset.transient for reset in done.resets)
+
+
+def _in_order(stored: list[Member], own: list[Member]) -> list[Member]:
+    return sorted([*stored, *own], key=lambda member: member.position) if own else stored
+
+
+def _added(one: QueueCounts, other: QueueCounts) -> QueueCounts:
+    names = [field.name for field in fields(QueueCounts) if field.name != "queue"]
+    return replace(one, **{name: getattr(one, name) + getattr(other, name) for name in names})

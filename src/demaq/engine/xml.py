@@ -1,0 +1,102 @@
+"""Messages from people we do not trust: everything in them is checked before the XQuery engine sees it."""
+
+import re
+from dataclasses import dataclass
+
+from lxml import etree
+
+from demaq.diagnostics import DemaqError
+from demaq.engine.limits import Limits
+
+_DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
+_VERSION = re.compile(r"""<\?xml\s+version\s*=\s*["']([^"']*)["']""")
+_ENCODING = re.compile(r"""<\?xml\b[^>]*?\bencoding\s*=\s*["']([^"']*)["']""")
+
+
+class MessageRefused(DemaqError):
+    """A message was not taken in. `kind` is that of the error message about it."""
+
+    def __init__(self, reason: str, kind: str = "malformed") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.kind = kind
+
+    def __reduce__(self) -> tuple[type["MessageRefused"], tuple[str, str]]:
+        return MessageRefused, (self.reason, self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMessage:
+    """A well-formed message: its text without a declaration, its tree, and the names in it."""
+
+    text: str
+    root: "etree._Element"
+    names: frozenset[str]
+
+
+def read_message(body: str | bytes, limits: Limits) -> ReadMessage:
+    """Read a message, or say why it is refused."""
+    text = body if isinstance(body, str) else _decoded(body)
+    if len(text) > limits.message_size:
+        raise MessageRefused(
+            f"the message has {len(text):,} characters; at most {limits.message_size:,} are allowed", "resource"
+        )
+    version = _VERSION.match(text.lstrip("\ufeff \t\r\n"))
+    if version is not None and version[1] != "1.0":
+        raise MessageRefused(f"this is XML {version[1]}: only XML 1.0 is taken")
+    text = _DECLARATION.sub("", text.lstrip("\ufeff"), count=1)
+    root = _parsed(text)
+    names = _check_size(root, limits)
+    return ReadMessage(text.strip(), root, names)
+
+
+def _decoded(body: bytes) -> str:
+    """Bytes as text: in the encoding that a mark or the declaration names, else in UTF-8."""
+    encoding = "utf-8-sig"
+    if body.startswith((b"\xff\xfe", b"\xfe\xff")):
+        encoding = "utf-16"
+    else:
+        declared = _ENCODING.match(body[:200].decode("latin-1").lstrip())
+        if declared is not None:
+            encoding = "utf-8-sig" if declared[1].lower() in ("utf-8", "utf8") else declared[1]
+    try:
+        return body.decode(encoding)
+    except (UnicodeDecodeError, LookupError) as error:
+        raise MessageRefused(f"the message is not text in {encoding}: {error}") from error
+
+
+def _parsed(text: str) -> "etree._Element":
+    if "<!DOCTYPE" in text:
+        # Entities, and with them bombs and files of this machine, come by document types alone.
+        raise MessageRefused("document types are not allowed in messages")
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True, remove_blank_text=False, recover=False
+    )
+    try:
+        root: etree._Element | None = etree.fromstring(text.encode("utf-8"), parser)
+    except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
+        raise MessageRefused(f"the message is not well-formed XML: {_reason(error)}") from error
+    if root is None:
+        raise MessageRefused("the message is empty")
+    return root
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _check_size(root: "etree._Element", limits: Limits) -> frozenset[str]:
+    names: set[str] = set()
+    depth = 0
+    for event, element in etree.iterwalk(root, events=("start", "end")):
+        if event == "end":
+            depth -= 1
+            continue
+        depth += 1
+        if depth > limits.depth:
+            raise MessageRefused(f"elements are nested more than {limits.depth} deep", "resource")
+        names.add(element.tag)
+        names.update(element.attrib)
+        if len(names) > limits.names:
+            raise MessageRefused(f"the message has more than {limits.names:,} different names", "resource")
+    return frozenset(names)

@@ -1,0 +1,53 @@
+"""The append-only log of messages, behind one port: in memory, in SQLite, or in PostgreSQL."""
+
+from demaq.store.address import open_store
+from demaq.store.errors import (
+    Conflict,
+    StoreAddressInvalid,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreLocked,
+    StoreOutdated,
+    StoreTooNew,
+    StoreUnavailable,
+)
+from demaq.store.memory import MemoryStore
+from demaq.store.port import (
+    Entry,
+    Index,
+    KeyKind,
+    Member,
+    Processed,
+    QueueCounts,
+    Reader,
+    Reset,
+    Selection,
+    Store,
+    Version,
+)
+
+__all__ = [
+    "Conflict",
+    "Entry",
+    "Index",
+    "KeyKind",
+    "Member",
+    "MemoryStore",
+    "Processed",
+    "QueueCounts",
+    "Reader",
+    "Reset",
+    "Selection",
+    "Store",
+    "StoreAddressInvalid",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreFull",
+    "StoreLocked",
+    "StoreOutdated",
+    "StoreTooNew",
+    "StoreUnavailable",
+    "Version",
+    "open_store",
+]

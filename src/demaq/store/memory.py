@@ -1,0 +1,265 @@
+"""A log in memory: for tests, and for the messages of transient queues."""
+
+from bisect import insort
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from demaq.model import Message, MessageState, NewMessage, Origin, Slice
+from demaq.store.effects import effects
+from demaq.store.errors import Conflict
+from demaq.store.port import Entry, Index, Member, Processed, QueueCounts, Selection, Version
+
+
+class MemoryStore:
+    """Everything in dictionaries. What is gone with the process is gone."""
+
+    def __init__(self) -> None:
+        self._next_id = 1
+        self._position = 0
+        self._messages: dict[int, Message] = {}
+        self._waiting: list[tuple[int, int, int]] = []  # (-rank, -priority, id), sorted
+        self._timers: list[tuple[datetime, int]] = []  # (due, id), sorted
+        self._members: dict[Slice, list[Member]] = {}
+        self._memberships: Counter[int] = Counter()
+        self._queues: dict[str, dict[int, Member]] = {}  # what is retained in each
+        self._entries: dict[Entry, list[Member]] = {}
+        self._entries_of: dict[int, list[Entry]] = {}
+        self._ended: dict[int, datetime] = {}
+        self._resets: dict[int, list[Slice]] = {}
+        self._versions: list[Version] = []
+        self._ledger: dict[str, Counter[str]] = {}
+
+    @property
+    def url(self) -> str | None:
+        return None
+
+    def close(self) -> None:
+        """Nothing is held that would have to be given back."""
+
+    # Coming in
+
+    def append(self, messages: Sequence[NewMessage], at: datetime) -> list[int]:
+        first = self.reserve(len(messages))
+        ids = list(range(first, first + len(messages)))
+        for number, message in zip(ids, messages, strict=True):
+            self.insert(number, message, at)
+        return ids
+
+    def reserve(self, number: int) -> int:
+        first = self._next_id
+        self._next_id += number
+        return first
+
+    def insert(self, number: int, message: NewMessage, at: datetime) -> None:
+        """Put a message in under an id that was reserved elsewhere."""
+        self._messages[number] = Message(
+            id=number,
+            queue=message.queue,
+            body=message.body,
+            properties=dict(message.properties),
+            created=at,
+            origin=message.origin,
+            cause=message.cause,
+            rule=message.rule,
+            rank=message.rank,
+            priority=message.priority,
+            due=message.due,
+            transient=message.transient,
+        )
+        if message.due is None:
+            insort(self._waiting, (-message.rank, -message.priority, number))
+        else:
+            insort(self._timers, (message.due, number))
+        self._count(message.queue, "outside" if message.origin is Origin.OUTSIDE else "produced")
+
+    def _count(self, queue: str, what: str, number: int = 1) -> None:
+        self._ledger.setdefault(queue, Counter())[what] += number
+
+    # Processing
+
+    def position(self) -> int:
+        return self._position
+
+    def waiting(self, limit: int, after: Collection[int] = ()) -> list[Message]:
+        without = set(after)
+        found: list[Message] = []
+        for _, _, number in self._waiting:
+            if len(found) >= limit:
+                break
+            if number not in without:
+                found.append(self._messages[number])
+        return found
+
+    def due(self, now: datetime, limit: int) -> list[Message]:
+        return [self._messages[number] for due, number in self._timers[:limit] if due <= now]
+
+    def next_due(self) -> datetime | None:
+        return self._timers[0][0] if self._timers else None
+
+    def commit(self, batch: Sequence[Processed]) -> list[int]:
+        for done in batch:
+            self._check_waiting(done.message)
+        made = [(message, done.at) for done in batch for message in done.produced]
+        first = self.reserve(len(made))
+        ids = list(range(first, first + len(made)))
+        self.apply(batch, [(number, message, at) for number, (message, at) in zip(ids, made, strict=True)])
+        return ids
+
+    def apply(self, batch: Sequence[Processed], made: Iterable[tuple[int, NewMessage, datetime]]) -> None:
+        """What a batch does to the messages that are here, and new ones under ids that were reserved."""
+        done_here = effects(batch)
+        own = [done for done in batch if done.message in self._messages]
+        for slice_ in done_here.resets:
+            self._reset(slice_, batch[-1].at)
+        for done in own:
+            self._finish(done, done_here.retained[done.message])
+        for slice_, member in done_here.joins:
+            if member.message in self._messages:
+                self._members.setdefault(slice_, []).append(member)
+        for number, message, at in made:
+            self.insert(number, message, at)
+        self._position = max([self._position, *(done.position for done in batch)])
+
+    def _check_waiting(self, number: int) -> None:
+        message = self._messages.get(number)
+        if message is None:
+            raise Conflict(f"there is no message {number}")
+        if message.position is not None:
+            raise Conflict(f"message {number} was processed before, at position {message.position}")
+
+    def _finish(self, done: Processed, memberships: int) -> None:
+        message = self._messages[done.message]
+        if message.due is None:
+            self._waiting.remove((-message.rank, -message.priority, message.id))
+        else:
+            self._timers.remove((message.due, message.id))
+        state = MessageState.FAILED if done.failed else MessageState.COMPLETED
+        self._messages[message.id] = replace(
+            message,
+            position=done.position,
+            processed=done.at,
+            version=done.version,
+            state=state,
+            retained=memberships > 0,
+        )
+        self._count(message.queue, state.value)
+        if done.resets:
+            self._resets[message.id] = [reset.slice for reset in done.resets]
+        if memberships:
+            self._retain(done, memberships)
+        else:
+            self._ended[message.id] = done.at
+
+    def _retain(self, done: Processed, memberships: int) -> None:
+        member = Member(done.position, done.message)
+        self._memberships[done.message] = memberships
+        self._queues.setdefault(done.queue, {})[done.message] = member
+        self.add_entries([(entry, member) for entry in dict.fromkeys(done.entries)])
+
+    def _reset(self, slice_: Slice, at: datetime) -> None:
+        for member in self._members.pop(slice_, ()):
+            self._memberships[member.message] -= 1
+            if not self._memberships[member.message]:
+                self._end(member.message, at)
+
+    def _end(self, number: int, at: datetime) -> None:
+        del self._memberships[number]
+        message = self._messages[number]
+        self._messages[number] = replace(message, retained=False)
+        self._ended[number] = at
+        del self._queues[message.queue][number]
+        for entry in self._entries_of.pop(number, ()):
+            self._entries[entry] = [member for member in self._entries[entry] if member.message != number]
+            if not self._entries[entry]:
+                del self._entries[entry]
+
+    # Reading
+
+    def members(self, slices: Collection[Slice]) -> Mapping[Slice, list[Member]]:
+        return {slice_: list(self._members.get(slice_, ())) for slice_ in slices}
+
+    def retained(self, queues: Collection[str]) -> Mapping[str, list[Member]]:
+        return {queue: sorted(self._queues.get(queue, {}).values(), key=_position) for queue in queues}
+
+    def find(self, entries: Collection[Entry]) -> Mapping[Entry, list[Member]]:
+        return {entry: sorted(self._entries.get(entry, ()), key=_position) for entry in entries}
+
+    def messages(self, ids: Collection[int]) -> Mapping[int, Message]:
+        return {number: self._messages[number] for number in ids if number in self._messages}
+
+    # Versions
+
+    def versions(self) -> list[Version]:
+        return list(self._versions)
+
+    def deploy(self, version: Version, ranks: Mapping[str, int]) -> None:
+        self._versions.append(version)
+        self.rank(ranks)
+
+    def rank(self, ranks: Mapping[str, int]) -> None:
+        """Give messages that wait the ranks of their queues."""
+        waiting = [self._messages[number] for _, _, number in self._waiting]
+        for message in waiting:
+            self._messages[message.id] = replace(message, rank=ranks.get(message.queue, 0))
+        self._waiting = sorted((-self._messages[message.id].rank, -message.priority, message.id) for message in waiting)
+
+    def add_entries(self, entries: Sequence[tuple[Entry, Member]]) -> None:
+        for entry, member in entries:
+            self._entries.setdefault(entry, []).append(member)
+            self._entries_of.setdefault(member.message, []).append(entry)
+
+    def drop_indexes(self, keep: Collection[Index]) -> None:
+        wanted = set(keep)
+        self._entries = {entry: found for entry, found in self._entries.items() if entry.index in wanted}
+        for number, entries in self._entries_of.items():
+            self._entries_of[number] = [entry for entry in entries if entry.index in wanted]
+
+    # Looking, counting, reclaiming
+
+    def select(self, selection: Selection) -> list[Message]:
+        found = [message for message in self._messages.values() if _is_selected(message, selection)]
+        found.sort(key=lambda message: message.id, reverse=selection.newest_first)
+        return found if selection.limit is None else found[: selection.limit]
+
+    def slices(self, slicing: str | None = None) -> list[tuple[Slice, int]]:
+        found = [(slice_, len(members)) for slice_, members in self._members.items()]
+        wanted = [(slice_, size) for slice_, size in found if slicing is None or slice_.slicing == slicing]
+        return sorted(wanted, key=lambda one: (one[0].slicing, one[0].key))
+
+    def resets_of(self, message: int) -> list[Slice]:
+        return list(self._resets.get(message, ()))
+
+    def counts(self) -> list[QueueCounts]:
+        there: dict[str, Counter[str]] = {queue: Counter() for queue in self._ledger}
+        for message in self._messages.values():
+            waits = message.position is None
+            there[message.queue]["waiting" if waits else "retained" if message.retained else "kept"] += 1
+        return [
+            QueueCounts(queue=queue, **dict(self._ledger[queue]), **dict(there[queue]))
+            for queue in sorted(self._ledger)
+        ]
+
+    def reclaim(self, before: datetime, limit: int) -> int:
+        ended = [number for number, at in self._ended.items() if at < before][:limit]
+        for number in ended:
+            message = self._messages.pop(number)
+            del self._ended[number]
+            self._resets.pop(number, None)
+            self._count(message.queue, "reclaimed")
+        return len(ended)
+
+
+def _position(member: Member) -> int:
+    return member.position
+
+
+def _is_selected(message: Message, selection: Selection) -> bool:
+    return (
+        (selection.queue is None or message.queue == selection.queue)
+        and (selection.everything or message.retained)
+        and message.id > selection.after
+        and (selection.ids is None or message.id in selection.ids)
+        and (selection.caused_by is None or message.cause == selection.caused_by)
+    )

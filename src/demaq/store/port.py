@@ -1,0 +1,205 @@
+"""The log's port: what the engine asks of a store, and what it gives it. Every store passes one conformance suite."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from typing import Protocol
+
+from demaq.model import Message, NewMessage, Slice
+
+
+class KeyKind(Enum):
+    """How values of a path are compared with a key: as text, or as numbers (canonical text of an xs:double)."""
+
+    TEXT = "t"
+    NUMBER = "n"
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """Messages of a queue can be found by the values of a path."""
+
+    queue: str
+    path: str
+    kind: KeyKind
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A value that a path has in a message of a queue."""
+
+    index: Index
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A processed message, by position and id."""
+
+    position: int
+    message: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reset:
+    """A slice that a message reset. `transient` says that no persistent queue has members of the slicing."""
+
+    slice: Slice
+    transient: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Processed:
+    """One message was processed: what it joins, and what its rules did. A failed one only makes error messages."""
+
+    message: int
+    queue: str
+    position: int
+    at: datetime
+    version: int
+    failed: bool = False
+    transient: bool = False
+    joins: tuple[Slice, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    resets: tuple[Reset, ...] = ()
+    produced: tuple[NewMessage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """A version of the program: in force for the messages processed from `position` on. `plan` is its text."""
+
+    number: int
+    position: int
+    created: datetime
+    application: str
+    plan: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueCounts:
+    """What came into a queue, what became of it, and what is there. Everything adds up, or something is wrong."""
+
+    queue: str
+    outside: int = 0
+    produced: int = 0
+    completed: int = 0
+    failed: int = 0
+    reclaimed: int = 0
+    waiting: int = 0
+    retained: int = 0
+    kept: int = 0
+
+    @property
+    def mismatch(self) -> str | None:
+        """What does not add up, in words; None if all does."""
+        came, went = self.outside + self.produced, self.completed + self.failed
+        if came != self.waiting + went:
+            return (
+                f"{self.queue}: {came} messages came in, but {self.waiting} wait and {went} were processed: "
+                f"{came - self.waiting - went:+d} are unaccounted for"
+            )
+        there = self.retained + self.kept + self.reclaimed
+        if went != there:
+            return (
+                f"{self.queue}: {went} messages were processed, but {self.retained} are retained, {self.kept} kept and "
+                f"{self.reclaimed} reclaimed: {went - there:+d} are unaccounted for"
+            )
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Which messages a person wants to see. Without `everything`, those that wait or are retained."""
+
+    queue: str | None = None
+    everything: bool = False
+    after: int = 0
+    limit: int | None = None
+    newest_first: bool = False
+    ids: tuple[int, ...] | None = field(default=None)
+    caused_by: int | None = None
+
+
+class Reader(Protocol):
+    """What evaluating rules reads. It can be opened anew in another process by the store's address."""
+
+    def members(self, slices: Collection[Slice]) -> Mapping[Slice, list[Member]]:
+        """The members of each slice in its current lifetime, in the order of positions."""
+
+    def retained(self, queues: Collection[str]) -> Mapping[str, list[Member]]:
+        """The processed messages of each queue that some slice retains, in the order of positions."""
+
+    def find(self, entries: Collection[Entry]) -> Mapping[Entry, list[Member]]:
+        """Those of them in which a path has a value."""
+
+    def messages(self, ids: Collection[int]) -> Mapping[int, Message]:
+        """Messages by their ids; those that are not there are left out."""
+
+    def close(self) -> None: ...
+
+
+class Store(Reader, Protocol):
+    @property
+    def url(self) -> str | None:
+        """The address by which another process can read; None if none can."""
+
+    # Coming in
+
+    def append(self, messages: Sequence[NewMessage], at: datetime) -> list[int]:
+        """Put messages from outside into the log, in one transaction. They are durable when this returns."""
+
+    def reserve(self, number: int) -> int:
+        """Take so many ids out of use; the first of them."""
+
+    # Processing
+
+    def position(self) -> int:
+        """The last position that was given; 0 before the first."""
+
+    def waiting(self, limit: int, after: Collection[int] = ()) -> list[Message]:
+        """The next messages in processing order, without those of echo queues, and without these."""
+
+    def due(self, now: datetime, limit: int) -> list[Message]:
+        """Messages of echo queues whose time has come, in the order in which it has."""
+
+    def next_due(self) -> datetime | None:
+        """When the next message of an echo queue is due."""
+
+    def commit(self, batch: Sequence[Processed]) -> list[int]:
+        """Make a batch's results durable, in one transaction; the ids of the messages produced, in their order.
+
+        A message that was processed before, or is not there, is a `Conflict`, and nothing is committed.
+        """
+
+    # Versions
+
+    def versions(self) -> list[Version]:
+        """All versions, the latest last."""
+
+    def deploy(self, version: Version, ranks: Mapping[str, int]) -> None:
+        """Put a version into force. Messages that wait take the rank of their queue."""
+
+    def add_entries(self, entries: Sequence[tuple[Entry, Member]]) -> None:
+        """Fill an index for messages that are retained already."""
+
+    def drop_indexes(self, keep: Collection[Index]) -> None:
+        """Forget the entries of all indexes but these."""
+
+    # Looking, counting, reclaiming
+
+    def select(self, selection: Selection) -> list[Message]:
+        """Messages in the order of their ids."""
+
+    def slices(self, slicing: str | None = None) -> list[tuple[Slice, int]]:
+        """The slices with members, and how many each has."""
+
+    def resets_of(self, message: int) -> list[Slice]:
+        """The slices that processing a message has reset."""
+
+    def counts(self) -> list[QueueCounts]:
+        """The ledger beside what is there, counted afresh, for each queue that ever had a message."""
+
+    def reclaim(self, before: datetime, limit: int) -> int:
+        """Delete messages whose retention ended before that time; how many."""

@@ -1,0 +1,181 @@
+"""The log in PostgreSQL."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+from urllib.parse import urlsplit
+
+import psycopg
+from psycopg import errors as pg
+
+from demaq.store.errors import (
+    StoreError,
+    StoreFull,
+    StoreLocked,
+    StoreOutdated,
+    StoreTooNew,
+    StoreUnavailable,
+)
+from demaq.store.sql import migrations, newest, queries
+from demaq.store.sqlstore import Parameters, Row, SqlStore
+
+_DIALECT = "postgres"
+_LOCK = 0x44454D51  # the key of the advisory lock that a node holds
+_PARAMETER = re.compile(r"(?<!:):(\w+)")
+_COPIED = ("id", "queue", "body", "properties", "created", "origin", "cause", "rule", "rank", "priority", "due")
+
+
+@cache
+def _translated_queries() -> dict[str, str]:
+    return {name: _placeholders(text) for name, text in queries(_DIALECT).items()}
+
+
+def _placeholders(text: str) -> str:
+    return _PARAMETER.sub(r"%(\1)s", text.replace("%", "%%"))
+
+
+class PostgresStore(SqlStore):
+    """One connection to a database. Others may append and read meanwhile; one node alone processes."""
+
+    def __init__(self, url: str, *, migrate: bool = True, read_only: bool = False) -> None:
+        self._url = url
+        self._queries = _translated_queries()
+        with self._translated():
+            self._connection = psycopg.connect(url, autocommit=True, application_name="demaq")
+            try:
+                self._prepare(migrate and not read_only)
+            except BaseException:
+                self._connection.close()
+                raise
+
+    @property
+    def url(self) -> str | None:
+        return self._url
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def lock(self) -> None:
+        """Make sure that no other node processes the messages of this store."""
+        ((got,),) = self._text_rows("select pg_try_advisory_lock(:key, hashtext(current_schema()))", {"key": _LOCK})
+        if not got:
+            raise StoreLocked(f"a node has the store {shown(self._url)} open already: stop that one first")
+
+    # Schema
+
+    def _prepare(self, migrate: bool) -> None:
+        has = self._schema_version()
+        if has > newest(_DIALECT):
+            raise StoreTooNew(
+                f"{shown(self._url)} was written by a newer version of Demaq (its schema is {has}, this one knows "
+                f"{newest(_DIALECT)}): use that version, or a newer one"
+            )
+        if has < newest(_DIALECT):
+            if has and not migrate:
+                raise StoreOutdated(f"{shown(self._url)} was written by an older version of Demaq: run `demaq migrate`")
+            self._migrate()
+
+    def _schema_version(self) -> int:
+        ((table,),) = self._connection.execute("select to_regclass('demaq_schema')").fetchall()
+        if table is None:
+            return 0
+        ((version,),) = self._connection.execute("select coalesce(max(version), 0) from demaq_schema").fetchall()
+        return int(version)
+
+    def _migrate(self) -> None:
+        with self._transaction():
+            self._connection.execute(
+                "select pg_advisory_xact_lock(%s, hashtext(current_schema()))", [_LOCK + 1]
+            )  # one process at a time
+            self._connection.execute("create table if not exists demaq_schema (version bigint primary key)")
+            has = self._schema_version()
+            for number, text in migrations(_DIALECT).items():
+                if number > has:
+                    self._connection.execute(text)
+                    self._connection.execute("insert into demaq_schema (version) values (%s)", [number])
+
+    # Running statements
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._translated(), self._connection.transaction():
+            yield
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[None]:
+        with self._translated(), self._connection.transaction():
+            self._connection.execute("set transaction isolation level repeatable read, read only")
+            yield
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as error:
+            raise _translation(error, self._url) from error
+
+    def _rows(self, query: str, **parameters: Any) -> list[Row]:
+        with self._translated():
+            return self._connection.execute(self._queries[query], parameters).fetchall()
+
+    def _text_rows(self, text: str, parameters: Parameters) -> list[Row]:
+        with self._translated():
+            return self._connection.execute(_placeholders(text), parameters).fetchall()
+
+    def _run(self, query: str, rows: Sequence[Parameters]) -> int:
+        if not rows:
+            return 0
+        with self._connection.cursor() as cursor:
+            cursor.executemany(self._queries[query], rows)
+            return cursor.rowcount
+
+    def _insert_messages(self, rows: Sequence[Parameters]) -> int:
+        statement = f"copy message ({', '.join(_COPIED)}) from stdin"
+        with self._connection.cursor() as cursor:
+            with cursor.copy(statement) as copy:
+                for row in rows:
+                    copy.write_row([row[column] for column in _COPIED])
+            return cursor.rowcount
+
+    def _finish(self, rows: Sequence[Parameters]) -> int:
+        if not rows:
+            return 0
+        columns = {f"{name}s": [row[name] for row in rows] for name in rows[0]}
+        return self._connection.execute(self._queries["finish_messages"], columns).rowcount
+
+    def _is_among(self, column: str, parameter: str) -> str:
+        return f"{column} = any(:{parameter})"
+
+    def _list(self, values: Collection[int] | Collection[str]) -> Any:
+        return list(values)
+
+    def _member_rows(self, slices: Sequence[tuple[str, str]]) -> list[Row]:
+        return self._rows("members", slicings=[name for name, _ in slices], keys=[key for _, key in slices])
+
+    def _entry_rows(self, entries: Sequence[tuple[str, str, str, str]]) -> list[Row]:
+        queues, paths, kinds, values = (list(column) for column in zip(*entries, strict=True))
+        return self._rows("find", queues=queues, paths=paths, kinds=kinds, values=values)
+
+    # Operating
+
+    def compact(self) -> None:
+        """Give space that is no longer used back to the tables, and let the planner count afresh."""
+        with self._translated():
+            self._connection.execute("vacuum (analyze)")
+
+
+def shown(url: str) -> str:
+    """An address without its password."""
+    parts = urlsplit(url)
+    return url.replace(f":{parts.password}@", ":…@") if parts.password else url
+
+
+def _translation(error: psycopg.Error, url: str) -> StoreError:
+    reason = " ".join(str(error).split())
+    if isinstance(error, pg.DiskFull):
+        return StoreFull(f"no space is left for the store {shown(url)}: nothing was changed; make room, and try again")
+    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
+        return StoreUnavailable(f"the store {shown(url)} cannot be reached: {reason}")
+    return StoreError(f"{shown(url)}: {reason}")

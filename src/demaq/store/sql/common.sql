@@ -1,0 +1,90 @@
+-- Queries that SQLite and PostgreSQL understand alike. Parameters are written :name.
+
+-- name: take_ids
+-- Take ids out of use; gives the next one that is free.
+update meta set value = value + :number where name = 'next_id' returning value;
+
+-- name: position
+-- The last position that was given.
+select value from meta where name = 'position';
+
+-- name: set_position
+update meta set value = :position where name = 'position' and value < :position;
+
+-- name: insert_message
+insert into message (id, queue, body, properties, created, origin, cause, rule, rank, priority, due)
+values (:id, :queue, :body, :properties, :created, :origin, :cause, :rule, :rank, :priority, :due);
+
+-- name: count_in
+-- The ledger, when messages come into a queue.
+insert into ledger (queue, outside, produced) values (:queue, :outside, :produced)
+on conflict (queue) do update
+set outside = ledger.outside + excluded.outside, produced = ledger.produced + excluded.produced;
+
+-- name: count_done
+-- The ledger, when messages of a queue were processed.
+insert into ledger (queue, completed, failed) values (:queue, :completed, :failed)
+on conflict (queue) do update
+set completed = ledger.completed + excluded.completed, failed = ledger.failed + excluded.failed;
+
+-- name: count_reclaimed
+update ledger set reclaimed = reclaimed + :number where queue = :queue;
+
+-- name: finish_message
+-- A message gets its position: only if it has none.
+update message
+set position = :position, processed = :at, version = :version, failed = :failed, retained = :retained, ended = :ended
+where id = :message and position is null;
+
+-- name: next_due
+select min(due) from message where position is null and due is not null;
+
+-- name: insert_member
+insert into member (slicing, key, position, message) values (:slicing, :key, :position, :message);
+
+-- name: insert_reset
+insert into reset (message, slicing, key) values (:message, :slicing, :key) on conflict do nothing;
+
+-- name: insert_entry
+insert into entry (queue, path, kind, value, position, message)
+values (:queue, :path, :kind, :value, :position, :message) on conflict do nothing;
+
+-- name: reset_slice
+-- The current lifetime of a slice ends; gives those who were in it.
+delete from member where slicing = :slicing and key = :key returning message;
+
+-- name: drop_index
+delete from entry where queue = :queue and path = :path and kind = :kind;
+
+-- name: indexes
+select distinct queue, path, kind from entry;
+
+-- name: insert_version
+insert into version (number, position, created, application, plan)
+values (:number, :position, :created, :application, :plan);
+
+-- name: versions
+select number, position, created, application, plan from version order by number;
+
+-- name: set_rank
+update message set rank = :rank where queue = :queue and position is null and rank <> :rank;
+
+-- name: waiting_queues
+select distinct queue from message where position is null;
+
+-- name: slices
+select slicing, key, count(*) from member where slicing = coalesce(:slicing, slicing)
+group by slicing, key order by slicing, key;
+
+-- name: resets_of
+select slicing, key from reset where message = :message order by slicing, key;
+
+-- name: ledger
+select queue, outside, produced, completed, failed, reclaimed from ledger order by queue;
+
+-- name: count_messages
+select queue,
+       sum(case when position is null then 1 else 0 end),
+       sum(case when position is not null and retained > 0 then 1 else 0 end),
+       sum(case when position is not null and retained = 0 then 1 else 0 end)
+from message group by queue;

@@ -1,0 +1,57 @@
+-- Queries in the words of PostgreSQL. Lists are arrays.
+
+-- name: waiting
+select {columns} from message
+where position is null and due is null and id <> all(:without)
+order by rank desc, priority desc, id limit :limit;
+
+-- name: due
+select {columns} from message where position is null and due <= :now order by due, id limit :limit;
+
+-- name: members
+select m.slicing, m.key, m.position, m.message
+from unnest(:slicings::text[], :keys::text[]) as s (slicing, key)
+join member m on m.slicing = s.slicing and m.key = s.key
+order by m.position;
+
+-- name: retained
+select queue, position, id from message where retained > 0 and queue = any(:queues) order by position;
+
+-- name: find
+select e.queue, e.path, e.kind, e.value, e.position, e.message
+from unnest(:queues::text[], :paths::text[], :kinds::text[], :values::text[]) as s (queue, path, kind, value)
+join entry e on e.queue = s.queue and e.path = s.path and e.kind = s.kind and e.value = s.value
+order by e.position;
+
+-- name: messages
+select {columns} from message where id = any(:ids);
+
+-- name: release
+-- Messages lose a slice each time that they are named; gives those that have none left.
+update message set retained = retained - lost.number
+from (select id, count(*) as number from unnest(:ids::bigint[]) as s (id) group by id) as lost
+where message.id = lost.id returning message.id, message.retained;
+
+-- name: end_messages
+update message set ended = :at where id = any(:ids);
+
+-- name: forget_entries
+delete from entry where message = any(:ids);
+
+-- name: reclaim
+delete from message where id in (
+  select id from message where ended < :before order by ended limit :limit
+) returning id, queue;
+
+-- name: forget_resets
+delete from reset where message = any(:ids);
+
+-- name: finish_messages
+-- Messages get their positions: those that have none.
+update message
+set position = done.position, processed = done.at, version = done.version, failed = done.failed,
+    retained = done.retained, ended = done.ended
+from unnest(:messages::bigint[], :positions::bigint[], :ats::bigint[], :versions::bigint[], :faileds::bigint[],
+            :retaineds::bigint[], :endeds::bigint[])
+  as done (id, position, at, version, failed, retained, ended)
+where message.id = done.id and message.position is null;

@@ -1,0 +1,48 @@
+-- Queries in the words of SQLite. Lists are JSON.
+
+-- name: waiting
+select {columns} from message
+where position is null and due is null and id not in (select value from json_each(:without))
+order by rank desc, priority desc, id limit :limit;
+
+-- name: due
+select {columns} from message where position is null and due <= :now order by due, id limit :limit;
+
+-- name: members
+select m.slicing, m.key, m.position, m.message
+from json_each(:slices) s cross join member m
+  on m.slicing = json_extract(s.value, '$[0]') and m.key = json_extract(s.value, '$[1]')
+order by m.position;
+
+-- name: retained
+select queue, position, id from message
+where retained > 0 and queue in (select value from json_each(:queues)) order by position;
+
+-- name: find
+select e.queue, e.path, e.kind, e.value, e.position, e.message
+from json_each(:entries) s cross join entry e
+  on e.queue = json_extract(s.value, '$[0]') and e.path = json_extract(s.value, '$[1]')
+  and e.kind = json_extract(s.value, '$[2]') and e.value = json_extract(s.value, '$[3]')
+order by e.position;
+
+-- name: messages
+select {columns} from message where id in (select value from json_each(:ids));
+
+-- name: release
+-- Messages lose a slice each time that they are named; gives those that have none left.
+update message set retained = retained - (select count(*) from json_each(:ids) where value = message.id)
+where id in (select value from json_each(:ids)) returning id, retained;
+
+-- name: end_messages
+update message set ended = :at where id in (select value from json_each(:ids));
+
+-- name: forget_entries
+delete from entry where message in (select value from json_each(:ids));
+
+-- name: reclaim
+delete from message where id in (
+  select id from message where ended < :before order by ended limit :limit
+) returning id, queue;
+
+-- name: forget_resets
+delete from reset where message in (select value from json_each(:ids));

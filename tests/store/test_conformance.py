@@ -1,0 +1,305 @@
+"""What every store does alike."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from demaq.model import Message, MessageState, NewMessage, Origin, Slice, Value
+from demaq.store import Conflict, Entry, Index, KeyKind, Member, Processed, Reset, Selection, Store, Version, open_store
+
+NOW = datetime(2007, 1, 10, 12, tzinfo=UTC)
+BY_ID = Index("work", "/a/id", KeyKind.TEXT)
+
+
+def new(queue: str = "work", body: str = "<a/>", **fields: object) -> NewMessage:
+    return NewMessage(queue=queue, body=body, **fields)  # type: ignore[arg-type]
+
+
+def done(message: int, position: int, queue: str = "work", **fields: object) -> Processed:
+    return Processed(
+        message=message,
+        position=position,
+        queue=queue,
+        at=NOW + timedelta(seconds=position),
+        version=1,
+        **fields,  # type: ignore[arg-type]
+    )
+
+
+def ids(messages: list[Message]) -> list[int]:
+    return [message.id for message in messages]
+
+
+def fits(store: Store) -> bool:
+    return [counted.mismatch for counted in store.counts() if counted.mismatch] == []
+
+
+# Coming in
+
+
+def test_a_message_is_kept_as_it_came(store: Store) -> None:
+    properties = {"orderID": Value("xs:string", "ü-1 \U0001f4e6"), "n": Value("xs:integer", "7")}
+    due = NOW + timedelta(microseconds=1)
+    written = new(
+        body="<a>ä\n<b x='1'/></a>",
+        properties=properties,
+        origin=Origin.RULE,
+        cause=None,
+        rule="r",
+        priority=3,
+        due=due,
+    )
+    (number,) = store.append([written], NOW)
+    message = store.messages([number])[number]
+    assert message == Message(
+        id=number,
+        queue="work",
+        body=written.body,
+        properties=properties,
+        created=NOW,
+        origin=Origin.RULE,
+        rule="r",
+        priority=3,
+        due=due,
+    )
+    assert (message.state, message.retained) == (MessageState.WAITING, True)
+
+
+def test_ids_increase(store: Store) -> None:
+    first = store.append([new(), new()], NOW)
+    reserved = store.reserve(5)
+    second = store.append([new()], NOW)
+    assert [*first, *range(reserved, reserved + 5), *second] == list(range(1, 9))
+    assert store.append([], NOW) == []
+
+
+def test_what_is_not_there_is_left_out(store: Store) -> None:
+    (number,) = store.append([new()], NOW)
+    assert list(store.messages([number, 99])) == [number]
+    assert store.messages([]) == {}
+
+
+# The order of processing
+
+
+def test_messages_wait_in_the_order_of_rank_priority_and_id(store: Store) -> None:
+    store.append([new(), new(rank=1), new(priority=5), new(rank=1, priority=-1), new(rank=1), new(rank=-1)], NOW)
+    assert ids(store.waiting(10)) == [2, 5, 4, 3, 1, 6]
+    assert ids(store.waiting(2)) == [2, 5]
+    assert ids(store.waiting(2, after=[2, 4])) == [5, 3]
+
+
+def test_messages_of_echo_queues_wait_for_their_time(store: Store) -> None:
+    store.append([new("echo", due=NOW + timedelta(hours=hours)) for hours in (3, 1, 2, 1)], NOW)
+    assert store.waiting(10) == []
+    assert store.due(NOW, 10) == []
+    assert store.next_due() == NOW + timedelta(hours=1)
+    assert ids(store.due(NOW + timedelta(hours=2), 10)) == [2, 4, 3]
+    assert ids(store.due(NOW + timedelta(hours=2), 1)) == [2]
+    store.commit([done(2, 1, "echo", produced=(new("work", origin=Origin.TIMER, cause=2),))])
+    assert ids(store.due(NOW + timedelta(hours=2), 10)) == [4, 3]
+    assert ids(store.waiting(10)) == [5]
+
+
+def test_nothing_is_due_without_echo_messages(store: Store) -> None:
+    store.append([new()], NOW)
+    assert store.next_due() is None
+
+
+# Commits
+
+
+def test_a_batch_gives_positions_and_makes_messages(store: Store) -> None:
+    store.append([new(), new()], NOW)
+    made = store.commit(
+        [
+            done(
+                1, 1, produced=(new("out", "<x/>", cause=1, rule="r", origin=Origin.RULE), new("out", "<y/>", cause=1))
+            ),
+            done(2, 2, failed=True, produced=(new("errors", "<error/>", cause=2, origin=Origin.ERROR),)),
+        ]
+    )
+    assert made == [3, 4, 5]
+    assert store.position() == 2
+    found = store.messages([1, 2, 3, 5])
+    assert (found[1].position, found[1].state, found[1].version) == (1, MessageState.COMPLETED, 1)
+    assert found[1].processed == NOW + timedelta(seconds=1)
+    assert (found[2].position, found[2].state) == (2, MessageState.FAILED)
+    assert (found[3].body, found[3].cause, found[3].rule) == ("<x/>", 1, "r")
+    assert found[3].created == NOW + timedelta(seconds=1)
+    assert found[5].origin is Origin.ERROR
+    assert ids(store.waiting(10)) == [3, 4, 5]
+
+
+@pytest.mark.parametrize("second", [1, 77])
+def test_nothing_is_processed_twice_and_nothing_that_is_not_there(store: Store, second: int) -> None:
+    store.append([new(), new()], NOW)
+    store.commit([done(1, 1)])
+    with pytest.raises(Conflict):
+        store.commit([done(2, 2, produced=(new("out"),)), done(second, 3, produced=(new("out"),))])
+    assert store.position() == 1
+    assert ids(store.waiting(10)) == [2]
+    assert store.select(Selection(queue="out", everything=True)) == []
+    assert fits(store)
+
+
+def test_transient_messages_are_left_to_others_but_take_their_ids(address: str) -> None:
+    store = open_store(address)
+    store.append([new()], NOW)
+    made = store.commit(
+        [done(1, 1, produced=(new("a"), new("b", transient=True), new("c"))), done(99, 2, transient=True)]
+    )
+    assert made == [2, 3, 4]
+    assert list(store.messages([2, 3, 4])) == [2, 4]
+    assert store.position() == 2
+    assert fits(store)
+    store.close()
+
+
+# Slices and retention
+
+ONE, OTHER = Slice("orders", "1"), Slice("orders", "2")
+
+
+def test_members_of_a_slice_are_retained_until_it_is_reset(store: Store) -> None:
+    store.append([new(), new(), new(), new()], NOW)
+    store.commit([done(1, 1, joins=(ONE,)), done(2, 2, joins=(ONE, OTHER)), done(3, 3)])
+    assert store.members([ONE, OTHER]) == {ONE: [Member(1, 1), Member(2, 2)], OTHER: [Member(2, 2)]}
+    assert store.retained(["work"]) == {"work": [Member(1, 1), Member(2, 2)]}
+    assert not store.messages([3])[3].retained
+    store.commit([done(4, 4, joins=(ONE,), resets=(Reset(slice=ONE),))])
+    assert store.members([ONE, OTHER]) == {ONE: [], OTHER: [Member(2, 2)]}
+    assert store.retained(["work", "none"]) == {"work": [Member(2, 2)], "none": []}
+    assert store.slices() == [(OTHER, 1)]
+    assert store.resets_of(4) == [ONE]
+    assert store.resets_of(1) == []
+    assert fits(store)
+
+
+def test_a_reset_inside_a_batch_ends_what_came_before_it_only(store: Store) -> None:
+    store.append([new() for _ in range(4)], NOW)
+    store.commit([done(1, 1, joins=(ONE, OTHER))])
+    store.commit(
+        [done(2, 2, joins=(ONE,)), done(3, 3, joins=(ONE,), resets=(Reset(slice=ONE),)), done(4, 4, joins=(ONE,))]
+    )
+    assert store.members([ONE, OTHER]) == {ONE: [Member(4, 4)], OTHER: [Member(1, 1)]}
+    assert store.retained(["work"]) == {"work": [Member(1, 1), Member(4, 4)]}
+    assert fits(store)
+
+
+def test_a_reset_ends_several_slices_of_one_message_at_once(store: Store) -> None:
+    store.append([new(), new()], NOW)
+    store.commit([done(1, 1, joins=(ONE, OTHER))])
+    store.commit([done(2, 2, resets=(Reset(slice=ONE), Reset(slice=OTHER), Reset(slice=ONE)))])
+    assert store.retained(["work"]) == {"work": []}
+    assert not store.messages([1])[1].retained
+    assert fits(store)
+
+
+def test_keys_of_any_length_and_kind(store: Store) -> None:
+    keys = ["", "ü" * 3000, "ü" * 2999 + "v", "a'b\"c\\", "\U0001f4e6"]
+    store.append([new() for _ in keys], NOW)
+    slices = [Slice("orders", key) for key in keys]
+    store.commit([done(number, number, joins=(slice_,)) for number, slice_ in enumerate(slices, 1)])
+    assert store.members(slices) == {slice_: [Member(n, n)] for n, slice_ in enumerate(slices, 1)}
+    assert store.members([]) == {}
+
+
+def test_slices_of_one_slicing(store: Store) -> None:
+    store.append([new(), new()], NOW)
+    store.commit([done(1, 1, joins=(ONE, Slice("other", "x"))), done(2, 2, joins=(ONE, OTHER))])
+    assert store.slices("orders") == [(ONE, 2), (OTHER, 1)]
+    assert store.slices("none") == []
+
+
+# Indexes
+
+
+def test_messages_are_found_by_the_values_of_a_path(store: Store) -> None:
+    store.append([new() for _ in range(4)], NOW)
+    seven, number = Entry(BY_ID, "7"), Entry(Index("work", "/a/id", KeyKind.NUMBER), "7.0")
+    long = Entry(BY_ID, "x" * 5000)
+    store.commit(
+        [
+            done(1, 1, joins=(ONE,), entries=(seven, seven, number)),
+            done(2, 2, joins=(OTHER,), entries=(seven, long)),
+            done(3, 3, entries=(seven,)),  # not retained
+        ]
+    )
+    nowhere = Entry(BY_ID, "8")
+    assert store.find([seven, number, long, nowhere]) == {
+        seven: [Member(1, 1), Member(2, 2)],
+        number: [Member(1, 1)],
+        long: [Member(2, 2)],
+        nowhere: [],
+    }
+    store.commit([done(4, 4, resets=(Reset(slice=ONE),))])
+    assert store.find([seven, number]) == {seven: [Member(2, 2)], number: []}
+    assert store.find([]) == {}
+
+
+def test_an_index_can_be_filled_later_and_dropped(store: Store) -> None:
+    store.append([new(), new()], NOW)
+    store.commit([done(1, 1, joins=(ONE,)), done(2, 2, joins=(OTHER,))])
+    entry, other = Entry(BY_ID, "7"), Entry(Index("work", "/b", KeyKind.TEXT), "7")
+    store.add_entries([(entry, Member(2, 2)), (entry, Member(1, 1)), (other, Member(1, 1))])
+    assert store.find([entry, other]) == {entry: [Member(1, 1), Member(2, 2)], other: [Member(1, 1)]}
+    store.drop_indexes([BY_ID])
+    assert store.find([entry, other]) == {entry: [Member(1, 1), Member(2, 2)], other: []}
+    store.drop_indexes([])
+    assert store.find([entry]) == {entry: []}
+
+
+# Versions
+
+
+def test_versions(store: Store) -> None:
+    store.append([new("fast"), new("slow"), new("slow", due=NOW)], NOW)
+    first = Version(number=1, position=0, created=NOW, application="shop", plan="{}")
+    second = Version(number=2, position=5, created=NOW, application="shop", plan='{"ü": 1}')
+    store.deploy(first, {})
+    store.deploy(second, {"slow": 9})
+    assert store.versions() == [first, second]
+    assert ids(store.waiting(10)) == [2, 1]
+
+
+# Looking
+
+
+def test_messages_are_selected(store: Store) -> None:
+    store.append([new(), new("other"), new(), new(), new()], NOW)
+    store.commit([done(1, 1, produced=(new(cause=1, origin=Origin.RULE),)), done(3, 2, joins=(ONE,))])
+    assert ids(store.select(Selection())) == [2, 3, 4, 5, 6]
+    assert ids(store.select(Selection(queue="work"))) == [3, 4, 5, 6]
+    assert ids(store.select(Selection(queue="work", everything=True))) == [1, 3, 4, 5, 6]
+    assert ids(store.select(Selection(queue="work", everything=True, after=3, limit=2))) == [4, 5]
+    assert ids(store.select(Selection(newest_first=True, limit=2))) == [6, 5]
+    assert ids(store.select(Selection(ids=(2, 4, 99)))) == [2, 4]
+    assert ids(store.select(Selection(ids=()))) == []
+    assert ids(store.select(Selection(caused_by=1))) == [6]
+
+
+def test_everything_adds_up(store: Store) -> None:
+    store.append([new(), new(), new(), new("other")], NOW)
+    store.commit([done(1, 1, joins=(ONE,)), done(2, 2, failed=True, produced=(new("other", origin=Origin.ERROR),))])
+    store.reclaim(NOW + timedelta(days=1), 10)
+    work, other = sorted(store.counts(), key=lambda counted: counted.queue, reverse=True)
+    assert (work.outside, work.produced, work.completed, work.failed) == (3, 0, 1, 1)
+    assert (work.waiting, work.retained, work.kept, work.reclaimed) == (1, 1, 0, 1)
+    assert (other.outside, other.produced, other.waiting) == (1, 1, 2)
+    assert fits(store)
+
+
+def test_what_ended_long_ago_is_reclaimed(store: Store) -> None:
+    store.append([new() for _ in range(5)], NOW)
+    store.commit([done(1, 1), done(2, 2, joins=(ONE,)), done(3, 3)])
+    store.commit([done(4, 4, resets=(Reset(slice=ONE),))])
+    assert store.reclaim(NOW + timedelta(seconds=4), 1) == 1
+    assert ids(store.select(Selection(everything=True))) == [2, 3, 4, 5]
+    assert store.reclaim(NOW + timedelta(seconds=4), 10) == 1
+    assert ids(store.select(Selection(everything=True))) == [2, 4, 5]
+    assert store.reclaim(NOW + timedelta(days=1), 10) == 2
+    assert ids(store.select(Selection(everything=True))) == [5]
+    assert store.resets_of(4) == []
+    assert store.reclaim(NOW + timedelta(days=1), 10) == 0
+    assert fits(store)
