@@ -32,9 +32,9 @@ def admit(evaluator: Evaluator, messages: Sequence[Incoming]) -> list[Admission]
     found: list[Admission] = []
     for incoming in messages:
         try:
-            found.append((evaluator.admit(incoming), None))
+            found.append((evaluator.admission.admit(incoming), None))
         except MessageRefused as refusal:
-            found.append((evaluator.refused(incoming, refusal), refusal))
+            found.append((evaluator.admission.refused(incoming, refusal), refusal))
     return found
 
 

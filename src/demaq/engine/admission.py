@@ -1,0 +1,225 @@
+"""Messages on their way into the log: made by rules, by timers, by the system, or from outside."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from lxml import etree
+
+from demaq.engine.compiled import Compiled
+from demaq.engine.driver import Made, fields, read_made, read_raised
+from demaq.engine.durations import DurationInvalid, due_after
+from demaq.engine.errors import error_body, kind_of
+from demaq.engine.limits import Limits
+from demaq.engine.plan import Plan
+from demaq.engine.records import Failure, Incoming, Outcome, Task
+from demaq.engine.values import system_map, time_text, value_map
+from demaq.engine.xml import MessageRefused, ReadMessage, read_message
+from demaq.model import SYSTEM_ERRORS, Message, NewMessage, Origin, PropertyMode, QueueKind, Value
+from demaq.xquery.saxon import Item, Saxon, SaxonError
+
+
+class Admission:
+    """Checks messages, computes their properties, and makes error messages."""
+
+    def __init__(self, plan: Plan, compiled: Compiled, saxon: Saxon, limits: Limits) -> None:
+        self._plan = plan
+        self._compiled = compiled
+        self._saxon = saxon
+        self._limits = limits
+        self._schemas = _Schemas(plan)
+        self.names: set[str] = set()  # that came from outside
+
+    def new_message(
+        self,
+        made: Made,
+        cause: Message | None,
+        now: datetime,
+        rule: str | None = None,
+        origin: Origin = Origin.RULE,
+    ) -> NewMessage:
+        """A message that a rule made, if its queue can take it."""
+        queue = self._plan.queues.get(made.queue)
+        if queue is None:
+            raise MessageRefused(f"there is no queue `{made.queue}`", "evaluation")
+        read = None
+        # Elements that close are as many as there are levels at least.
+        if len(made.body) > self._limits.message_size or made.body.count("</") > min(self._limits.depth, 50):
+            read = read_message(made.body, self._limits)
+        self._schemas.check(queue.schema, made.body, read)
+        due = None
+        properties = made.properties
+        if queue.kind is QueueKind.ECHO:
+            due = self._due(properties, now)
+        return NewMessage(
+            queue=queue.name,
+            body=made.body,
+            properties=properties,
+            origin=origin,
+            cause=None if cause is None else cause.id,
+            rule=rule,
+            rank=queue.rank,
+            due=due,
+            transient=queue.transient,
+        )
+
+    def _due(self, properties: Mapping[str, Value], now: datetime) -> datetime:
+        timeout, target = properties.get("timeout"), properties.get("target")
+        if timeout is None or target is None:
+            missing = "timeout" if timeout is None else "target"
+            raise MessageRefused(f"a message for an echo queue has no `{missing}`", "property")
+        found = self._plan.queues.get(target.text)
+        if found is None or found.kind in (QueueKind.ECHO, QueueKind.INCOMING_GATEWAY):
+            raise MessageRefused(f"`{target.text}` cannot be the target of a message in an echo queue", "property")
+        try:
+            return due_after(timeout, now)
+        except DurationInvalid as error:
+            raise MessageRefused(str(error), "property") from error
+
+    # Messages that no rule makes
+
+    def admit(self, incoming: Incoming) -> NewMessage:
+        """A message from outside; raises `MessageRefused`."""
+        queue = self._plan.queues.get(incoming.queue)
+        if queue is None:
+            raise MessageRefused(f"there is no queue `{incoming.queue}`", "system")
+        read = read_message(incoming.body, self._limits)
+        self.names |= read.names
+        document = self._parse(read.text)
+        self._schemas.check(queue.schema, read.text, read)
+        made = self._made(incoming.queue, document, incoming.properties, {}, None, incoming.now)
+        # The text stays as it came.
+        whole = Made(made.queue, read.text, made.properties)
+        return self.new_message(whole, None, incoming.now, origin=Origin.OUTSIDE)
+
+    def _parse(self, text: str) -> Item:
+        try:
+            return self._saxon.document(text)
+        except SaxonError as error:
+            raise MessageRefused(f"the message is not well-formed XML: {error.message}") from error
+
+    def _made(
+        self,
+        queue: str,
+        document: Item,
+        given: Mapping[str, Value],
+        inherited: Mapping[str, Value],
+        cause: Message | None,
+        now: datetime,
+    ) -> Made:
+        text = self._saxon.call(
+            self._compiled.admit,
+            self._saxon.string(queue),
+            document,
+            value_map(self._saxon, given),
+            value_map(self._saxon, inherited),
+            self._compiled.definitions[queue],
+            system_map(self._saxon, cause, now),
+            self._saxon.string(time_text(now)),
+        )
+        parts = fields(text)
+        if next(parts) == "E":
+            raised = read_raised(parts)
+            raise MessageRefused(raised.description, kind_of(raised.code))
+        return read_made(parts)
+
+    def fire(self, task: Task) -> Outcome:
+        """A message of an echo queue goes on to its target."""
+        message, now = task.message, task.now
+        target = message.properties["target"].text
+        try:
+            given = {
+                name: value
+                for name, value in message.properties.items()
+                if name not in ("timeout", "target") and self._is_settable(name, target)
+            }
+            made = self._made(target, self._parse(message.body), given, message.properties, message, now)
+            produced = self.new_message(Made(target, message.body, made.properties), message, now, origin=Origin.TIMER)
+        except (MessageRefused, KeyError) as error:
+            reason = error.reason if isinstance(error, MessageRefused) else f"there is no queue `{target}` any more"
+            failure = Failure(kind="system", description=reason)
+            return Outcome(
+                message=message.id,
+                produced=(self.error_message(failure, message, now),),
+                failures=(failure,),
+            )
+        return Outcome(message=message.id, produced=(produced,))
+
+    def _is_settable(self, name: str, queue: str) -> bool:
+        known = self._plan.properties.get(name)
+        return known is None or (queue in known.queues and known.mode is not PropertyMode.FIXED)
+
+    def failed(self, task: Task, failures: Sequence[Failure]) -> Outcome:
+        """The outcome of a message whose rules could not be evaluated."""
+        produced = tuple(self.error_message(failure, task.message, task.now) for failure in failures)
+        return Outcome(message=task.message.id, produced=produced, failures=tuple(failures))
+
+    def refused(self, incoming: Incoming, refusal: MessageRefused) -> NewMessage | None:
+        """The error message about a message from outside that was refused; None if its queue does not exist."""
+        queue = self._plan.queues.get(incoming.queue)
+        if queue is None:
+            return None
+        raw = incoming.body if isinstance(incoming.body, str) else incoming.body.decode("utf-8", "replace")
+        failure = Failure(kind=refusal.kind, description=refusal.reason)
+        body = error_body(failure, queue.name, incoming.now, None, raw)
+        return self._system_message(queue.error_queues[0], body, None, incoming.now, None)
+
+    def error_message(self, failure: Failure, message: Message, now: datetime) -> NewMessage:
+        rule = next((rule for rule in self._plan.rules if rule.name == failure.rule), None)
+        levels = (
+            self._plan.queues[message.queue].error_queues
+            if rule is None
+            else rule.error_queues.get(message.queue, (SYSTEM_ERRORS.name,))
+        )
+        body = error_body(failure, message.queue, now, message)
+        return self._system_message(levels[0] if levels else SYSTEM_ERRORS.name, body, message, now, failure.rule)
+
+    def _system_message(
+        self, queue: str, body: str, cause: Message | None, now: datetime, rule: str | None
+    ) -> NewMessage:
+        """A message of the system's own. If its properties cannot be computed, it goes without them."""
+        inherited = {} if cause is None else cause.properties
+        try:
+            made = self._made(queue, self._saxon.document(body), {}, inherited, cause, now)
+            return self.new_message(Made(queue, body, made.properties), cause, now, rule, Origin.ERROR)
+        except (MessageRefused, SaxonError):
+            bare = self._plan.queues[queue]
+            return NewMessage(
+                queue=queue,
+                body=body,
+                origin=Origin.ERROR,
+                cause=None if cause is None else cause.id,
+                rule=rule,
+                rank=bare.rank,
+                transient=bare.transient,
+            )
+
+
+class _Schemas:
+    """Compiles the schemas of a plan when they are first needed."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._texts = plan.schemas
+        self._compiled: dict[str, etree.XMLSchema] = {}
+
+    def check(self, name: str | None, body: str, read: ReadMessage | None) -> None:
+        if name is None:
+            return
+        tree = None if read is None else read.root
+        if tree is None:
+            tree = etree.fromstring(body, etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True))
+        schema = self._schema(name)
+        if not schema.validate(tree):
+            first = schema.error_log[0]
+            raise MessageRefused(f"the schema `{name}` refuses the message: {first.message}", "schema")
+
+    def _schema(self, name: str) -> "etree.XMLSchema":
+        if name not in self._compiled:
+            with tempfile.TemporaryDirectory() as folder:
+                for path, text in self._texts.items():
+                    file = Path(folder) / path
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_text(text, encoding="utf-8")
+                self._compiled[name] = etree.XMLSchema(etree.parse(str(Path(folder) / name)))
+        return self._compiled[name]

@@ -1,0 +1,72 @@
+"""Typed values, for the XQuery engine and from it."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from demaq.model import Message, Value
+from demaq.store import KeyKind
+from demaq.xquery.saxon import Item, Saxon
+
+
+def value_map(saxon: Saxon, values: Mapping[str, Value]) -> Item:
+    """Properties as `driver.xq` reads them: each a pair of type and text."""
+    return saxon.map(
+        {name: saxon.array([saxon.string(value.type), saxon.string(value.text)]) for name, value in values.items()}
+    )
+
+
+def system_map(saxon: Saxon, cause: Message | None, now: datetime) -> Item:
+    """What the system knows of a message that is being made."""
+    values = {"sys:created": Value("xs:dateTime", time_text(now))}
+    if cause is not None:
+        values["sys:cause"] = Value("xs:integer", str(cause.id))
+    return value_map(saxon, values)
+
+
+def readable(message: Message, names: Iterable[str]) -> dict[str, Value]:
+    """Those of a message's properties, and of the system's."""
+    found = {}
+    for name in names:
+        value = message.properties.get(name) or _system_value(name, message)
+        if value is not None:
+            found[name] = value
+    return found
+
+
+def _system_value(name: str, message: Message) -> Value | None:
+    if name == "sys:id":
+        return Value("xs:integer", str(message.id))
+    if name == "sys:queue":
+        return Value("xs:string", message.queue)
+    if name == "sys:rule":
+        return None if message.rule is None else Value("xs:string", message.rule)
+    if name == "sys:cause":
+        return None if message.cause is None else Value("xs:integer", str(message.cause))
+    if name == "sys:created":
+        return Value("xs:dateTime", time_text(message.created))
+    if name == "sys:size":
+        return Value("xs:integer", str(len(message.body)))
+    return message.properties.get("Sender") if name == "sys:sender" else None
+
+
+def time_text(then: datetime) -> str:
+    return then.isoformat().replace("+00:00", "Z")
+
+
+def canonical(kind: KeyKind, text: str) -> str:
+    """A key as the index has it."""
+    found = index_key(kind, text)
+    return text if found is None else found
+
+
+def index_key(kind: KeyKind, text: str) -> str | None:
+    """The value of a path as a key: None for a text that is no number, where numbers are compared."""
+    if kind is KeyKind.TEXT:
+        return text
+    stripped = text.strip().replace("INF", "inf")
+    if not stripped or any(c.isalpha() and c not in "eEinfNa" for c in stripped) or "_" in stripped:
+        return None
+    try:
+        return repr(float(stripped) + 0.0)
+    except ValueError:
+        return None
