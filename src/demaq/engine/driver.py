@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import resources
 
+from demaq.engine.records import Failure
 from demaq.model import Value
 
 
@@ -77,6 +78,7 @@ class RuleResult:
     actions: list[Action] = field(default_factory=list)
     raised: Raised | None = None
     needed: Needed | None = None
+    failure: Failure | None = None  # known beforehand
 
 
 @dataclass(slots=True)

@@ -52,8 +52,8 @@ def _printable(text: str) -> str:
 def kind_of(code: str) -> str:
     """The kind of error that a code of the XQuery engine stands for."""
     local = code.rpartition(":")[2].rpartition("}")[2]
-    if local == "property":
-        return "property"
+    if local in ("property", "resource"):
+        return local
     if local == "message" or local.startswith(("XPTY", "XQTY", "FORG0006")):
         return "type"
     return "evaluation"

@@ -1,6 +1,6 @@
 """Evaluates the rules of one plan with one XQuery processor. Built once in a process, used for many batches."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -24,7 +24,7 @@ from demaq.engine.values import canonical, index_key, readable, system_map, time
 from demaq.engine.xml import MessageRefused
 from demaq.model import SYSTEM_PROPERTIES, Message, NewMessage, PropertyMode, Slice
 from demaq.store import Entry, Index, KeyKind, Member, Reader, Reset
-from demaq.xquery.saxon import Item, Saxon
+from demaq.xquery.saxon import Item, Saxon, SaxonError
 
 _FEW_RULES = 8  # to evaluate so many costs less than to look which of them can be skipped
 
@@ -36,11 +36,24 @@ class _Run:
     task: Task
     rules: list[int]
     queues: set[str] = field(default_factory=set)
-    entries: set[Entry] = field(default_factory=set)
+    entries: dict[str, Entry] = field(default_factory=dict)  # by the name under which the driver looks for each
     of: bool = False
     results: dict[int, RuleResult] = field(default_factory=dict)
     values: list[tuple[int, str]] = field(default_factory=list)
+    has_values: bool = False
     seen: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Care:
+    """How to evaluate after something went wrong: rule by rule, without those that are known to fail.
+
+    `begin` is told the message, and the rule or -1, before each evaluation, for those who watch.
+    """
+
+    one_by_one: bool = False
+    failures: Mapping[int, Failure] = field(default_factory=dict)
+    begin: Callable[[int, int], None] = lambda _message, _rule: None
 
 
 class Evaluator:
@@ -51,12 +64,14 @@ class Evaluator:
         self._compiled = Compiled(plan, self._saxon)
         self.admission = Admission(plan, self._compiled, self._saxon, limits)
         self._documents = Documents(self._saxon.document, limits.cache)
+        self._care = Care()
         self._inherited = {known.name for known in plan.properties.values() if known.mode is PropertyMode.INHERITED}
 
     # Processing
 
-    def process(self, batch: Batch, reader: Reader) -> Iterator[Outcome]:
+    def process(self, batch: Batch, reader: Reader, care: Care | None = None) -> Iterator[Outcome]:
         """The outcome of each task, in their order. What rules ask for is loaded for all of them together."""
+        self._care = care or Care()
         history = History(reader, self.plan, batch)
         slices = {
             task.message.id: self.plan.slices(task.message.queue, task.message.properties) for task in batch.tasks
@@ -77,10 +92,6 @@ class Evaluator:
             else:
                 yield self._outcome(runs[task.message.id], slices[task.message.id])
         self._documents.trim()
-
-    def process_carefully(self, task: Task, batch: Batch, reader: Reader) -> Iterator[tuple[int, Outcome | None]]:
-        """One message, one rule at a time: before each the number of the rule and None, at the end the outcome."""
-        raise NotImplementedError
 
     def _applicable(self, task: Task, slices: tuple[Slice, ...]) -> list[int]:
         """The rules that may do something for a message."""
@@ -107,25 +118,50 @@ class Evaluator:
             run.queues |= {queue for number in run.rules for queue in self.plan.rules[number].reads}
         history.load(
             queues=(queue for run in runs for queue in run.queues),
-            entries=(entry for run in runs for entry in run.entries),
+            entries=(entry for run in runs for entry in run.entries.values()),
         )
 
     def _advance(self, run: _Run, history: History, slices: tuple[Slice, ...]) -> bool:
         """Evaluate the rules that are not done yet; whether all are done now."""
         left = [number for number in run.rules if number not in run.results]
-        if not left and run.results:
-            return True
+        if self._care.one_by_one:
+            for number in left:
+                self._care.begin(run.task.message.id, number)
+                if number in self._care.failures:
+                    run.results[number] = RuleResult(number, failure=self._care.failures[number])
+                else:
+                    self._evaluate(run, [number], history, slices)
+        elif left or (slices and not run.has_values):
+            self._care.begin(run.task.message.id, -1)
+            self._evaluate(run, left, history, slices)
+        return all(number in run.results for number in run.rules)
+
+    def _evaluate(self, run: _Run, left: list[int], history: History, slices: tuple[Slice, ...]) -> None:
+        """Evaluate these rules. What cannot be caught inside, such as endless recursion, is tried out rule by rule."""
+        try:
+            self._note(run, self._call(run, left, history, slices))
+        except SaxonError as error:
+            if len(left) == 1:
+                raised = Raised("demaq:resource", error.message, 0, 0)
+                run.results[left[0]] = RuleResult(left[0], raised=raised)
+                return
+            for number in left:
+                self._evaluate(run, [number], history, slices)
+
+    def _call(self, run: _Run, left: list[int], history: History, slices: tuple[Slice, ...]) -> str:
         task = run.task
         members = {slice_.slicing: history.slice(slice_, task.position) for slice_ in slices}
         members = {slicing: [*found, Member(task.position, task.message.id)] for slicing, found in members.items()}
         queues = {queue: history.queue(queue, task.position) for queue in run.queues}
-        # The message itself is among the messages of its queue, if it is retained.
-        if task.message.queue in queues and slices:
-            queues[task.message.queue].append(Member(task.position, task.message.id))
-        lookups = {entry: history.found(entry, task.position) for entry in run.entries}
-        for entry, found in lookups.items():
-            if entry.index.queue == task.message.queue and slices:
-                found.append(Member(task.position, task.message.id))
+        lookups = {name: history.found(entry, task.position) for name, entry in run.entries.items()}
+        # The message itself is among the messages of its queue.
+        own = Member(task.position, task.message.id)
+        for queue, found in queues.items():
+            if queue == task.message.queue:
+                found.append(own)
+        for name, found in lookups.items():
+            if run.entries[name].index.queue == task.message.queue:
+                found.append(own)
         read = {member.message: member for found in (*queues.values(), *lookups.values()) for member in found}
         run.seen |= read.keys()
         needed = {slicing: found for slicing, found in members.items() if self._needs_slice(left, slicing)}
@@ -142,8 +178,8 @@ class Evaluator:
         keys = {slice_.slicing: slice_.key for slice_ in slices}
         tasks = self._saxon.array([self._task(number, arrays, keys) for number in left])
         _, paths = self._compiled.paths[task.message.queue]
-        wants_values = bool(slices) and not run.results
-        text = self._saxon.call(
+        wants_values = bool(slices) and not run.has_values
+        return self._saxon.call(
             self._compiled.run,
             documents[task.message.id],
             self._saxon.string(time_text(task.now)),
@@ -153,22 +189,19 @@ class Evaluator:
             system_map(self._saxon, task.message, task.now),
             paths if wants_values else self._saxon.array([]),
         )
-        return self._note(run, text)
 
     def _needs_slice(self, rules: Sequence[int], slicing: str) -> bool:
         return any(self.plan.rules[number].slicing == slicing for number in rules)
 
-    def _note(self, run: _Run, text: str) -> bool:
+    def _note(self, run: _Run, text: str) -> None:
         result = read_run(text)
         run.values = result.values or run.values
-        done = True
+        run.has_values = True
         for found in result.rules:
             if found.needed is None:
                 run.results[found.rule] = found
             else:
-                done = False
                 self._ask_for(run, found.needed.what)
-        return done
 
     def _ask_for(self, run: _Run, what: tuple[str, ...]) -> None:
         kind, *rest = what
@@ -177,7 +210,8 @@ class Evaluator:
         elif kind == "lookup":
             queue, path, key_kind, *values = rest
             index = Index(queue, path, KeyKind(key_kind))
-            run.entries |= {Entry(index, canonical(index.kind, value)) for value in values}
+            for value in values:
+                run.entries[joined(queue, path, key_kind, value)] = Entry(index, canonical(index.kind, value))
         else:
             assert kind == "of", kind
             run.of = True
@@ -197,7 +231,7 @@ class Evaluator:
         rules: Sequence[int],
         documents: Mapping[int, Item],
         queues: Mapping[str, list[Member]],
-        lookups: Mapping[Entry, list[Member]],
+        lookups: Mapping[str, list[Member]],
         history: History,
     ) -> Item:
         def array(members: Iterable[Member]) -> Item:
@@ -205,10 +239,6 @@ class Evaluator:
 
         wanted = {name for number in rules for name in self.plan.rules[number].properties}
         own = readable(run.task.message, wanted | self._inherited | {"sys:connection"})
-        by_name = {}
-        for entry, members in lookups.items():
-            index = entry.index
-            by_name[joined(index.queue, index.path, index.kind.value, entry.value)] = array(members)
         of = {}
         if run.of:
             for number, document in documents.items():
@@ -218,7 +248,7 @@ class Evaluator:
         return self._saxon.map(
             {
                 "queues": self._saxon.map({queue: array(members) for queue, members in queues.items()}),
-                "lookups": self._saxon.map(by_name),
+                "lookups": self._saxon.map({name: array(members) for name, members in lookups.items()}),
                 "indexes": self._compiled.indexes,
                 "collections": self._compiled.collections,
                 "properties": value_map(self._saxon, own),
@@ -264,6 +294,8 @@ class Evaluator:
         self, result: RuleResult, message: Message, now: datetime, produced: list[NewMessage], resets: list[Reset]
     ) -> None:
         rule = self.plan.rules[result.rule]
+        if result.failure is not None:
+            raise _RuleFailed(result.failure)
         if result.raised is not None:
             raise _RuleFailed(self._failure(result.raised, rule))
         for action in result.actions:

@@ -69,7 +69,7 @@ class _Settling:
                 numbers.append(number)
         again = set(numbers)
         earlier = tuple(
-            _processed_message(task)
+            processed_message(task)
             for number, task in enumerate(self._batch.tasks[: numbers[-1]])
             if number not in again
         )
@@ -98,7 +98,7 @@ class _Settling:
         after = self._resets.get(slice_, 0)
         recent = [
             message
-            for message in (*self._batch.recent, *map(_processed_message, self._batch.tasks))
+            for message in (*self._batch.recent, *map(processed_message, self._batch.tasks))
             if after < (message.position or 0) <= task.position and slice_ in self._slices(message)
         ]
         return [*stored, *recent]
@@ -135,7 +135,7 @@ class _Settling:
         )
 
 
-def _processed_message(task: Task) -> Message:
+def processed_message(task: Task) -> Message:
     """The message as it will be when the batch is committed."""
     message = task.message
     return Message(

@@ -1,0 +1,256 @@
+"""Rules are evaluated in one process beside the node, which watches it."""
+
+import contextlib
+import mmap
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from multiprocessing.connection import Connection, Pipe
+from typing import Any
+
+from demaq.diagnostics import DemaqError
+from demaq.engine.executor import Admission
+from demaq.engine.limits import Limits
+from demaq.engine.plan import Plan
+from demaq.engine.records import Batch, Failure, Incoming, Outcome, Task
+from demaq.engine.settle import processed_message
+from demaq.engine.worker import (
+    PROGRESS,
+    Admit,
+    Broken,
+    Done,
+    Evaluate,
+    EvaluateCarefully,
+    Fail,
+    Load,
+)
+from demaq.engine.xml import MessageRefused
+
+_RUN = "from demaq.engine.worker import main; main()"
+_LOOK = 0.2  # seconds between two looks at the progress
+_START = 60.0  # seconds that a worker may take to compile a plan, for each megabyte of it
+
+
+class WorkerFailed(DemaqError):
+    """The process that evaluates rules cannot do its work, whatever the message."""
+
+
+class _Died(Exception):
+    """The worker is gone, while it was busy with a message (or -1) and a rule (or -1)."""
+
+    def __init__(self, message: int, rule: int, reason: str) -> None:
+        super().__init__(reason)
+        self.message = message
+        self.rule = rule
+        self.reason = reason
+
+
+class LocalExecutor:
+    """One worker. A rule that takes too long or too much costs its message an error, and the worker its life."""
+
+    def __init__(self, url: str | None, limits: Limits | None = None) -> None:
+        self._url = url
+        self._limits = limits or Limits()
+        self._plan: Plan | None = None
+        self._worker: _Process | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the worker, if there is one at the moment."""
+        return None if self._worker is None else self._worker.pid
+
+    @property
+    def reads_the_store(self) -> bool:
+        return self._url is not None
+
+    def load(self, plan: Plan) -> None:
+        self._plan = plan
+        self._replace()
+
+    def evaluate(self, batch: Batch) -> Sequence[Outcome]:
+        outcomes: dict[int, Outcome] = {}
+        left = batch
+        while left.tasks:
+            try:
+                found: list[Outcome] = self._ask(Evaluate(left))
+            except _Died as died:
+                left = self._without_culprit(left, died, outcomes)
+            else:
+                outcomes.update((outcome.message, outcome) for outcome in found)
+                break
+        return [outcomes[task.message.id] for task in batch.tasks]
+
+    def _without_culprit(self, batch: Batch, died: _Died, outcomes: dict[int, Outcome]) -> Batch:
+        """Settle the message at which the worker died by itself; what is left of the batch."""
+        number = next((n for n, task in enumerate(batch.tasks) if task.message.id == died.message), 0)
+        task = batch.tasks[number]
+        earlier = tuple(processed_message(mate) for mate in batch.tasks[:number])
+        alone = Batch(tasks=(task,), recent=(*batch.recent, *earlier), resets=batch.resets, hidden=batch.hidden)
+        outcomes[task.message.id] = self._carefully(alone, died)
+        # It stays visible for those after it.
+        rest = (*batch.tasks[:number], *batch.tasks[number + 1 :])
+        recent = (*batch.recent, processed_message(task))
+        return Batch(tasks=rest, recent=recent, resets=batch.resets, hidden=batch.hidden)
+
+    def _carefully(self, batch: Batch, died: _Died) -> Outcome:
+        """One message, rule by rule. Each death tells one rule that fails."""
+        assert self._plan is not None
+        (task,) = batch.tasks
+        failures: dict[int, Failure] = {}
+        for _ in range(len(self._plan.rules) + 1):
+            try:
+                (outcome,) = self._ask(EvaluateCarefully(batch, failures))
+            except _Died as again:
+                if again.rule < 0 or again.rule in failures:
+                    died = again
+                    break
+                failures[again.rule] = self._failure(again.rule, again.reason)
+            else:
+                found: Outcome = outcome
+                return found
+        return self._failed(task, Failure(kind="resource", description=died.reason))
+
+    def _failure(self, number: int, reason: str) -> Failure:
+        assert self._plan is not None
+        rule = self._plan.rules[number]
+        return Failure(
+            kind="resource",
+            description=reason,
+            rule=rule.name,
+            file=rule.file,
+            line=rule.line,
+            column=rule.column,
+        )
+
+    def _failed(self, task: Task, failure: Failure) -> Outcome:
+        outcome: Outcome = self._ask(Fail(task, (failure,)))
+        return outcome
+
+    def admit(self, messages: Sequence[Incoming]) -> list[Admission]:
+        found: list[Admission] = []
+        left = list(messages)
+        while left:
+            try:
+                found += self._ask(Admit(tuple(left)))
+                break
+            except _Died as died:
+                number = died.message if 0 <= died.message < len(left) else 0
+                if number:
+                    found += self._ask(Admit(tuple(left[:number])))
+                found.append((None, MessageRefused(f"the message cannot be taken in: {died.reason}", "resource")))
+                left = left[number + 1 :]
+        return found
+
+    def close(self) -> None:
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+    # The worker
+
+    def _ask(self, request: object) -> Any:
+        if self._worker is None:
+            self._replace()
+        assert self._worker is not None
+        try:
+            answer = self._worker.ask(request, self._limits.seconds)
+        except _Died:
+            self.close()
+            raise
+        if isinstance(answer, Broken):
+            self.close()
+            if isinstance(answer.error, DemaqError):
+                raise answer.error
+            raise WorkerFailed(f"rules cannot be evaluated: {answer.reason}")
+        if answer.worn_out:
+            self.close()
+        return answer.result
+
+    def _replace(self) -> None:
+        assert self._plan is not None
+        self.close()
+        worker = _Process()
+        try:
+            seconds = _START * (1 + len(self._plan.text) / 1_000_000)
+            answer = worker.ask(Load(self._plan.text, self._limits, self._url), seconds)
+        except _Died as died:
+            worker.close()
+            raise WorkerFailed(f"the process that evaluates rules does not start: {died.reason}") from died
+        if isinstance(answer, Broken):
+            worker.close()
+            if isinstance(answer.error, DemaqError):
+                raise answer.error
+            raise WorkerFailed(f"the process that evaluates rules does not start: {answer.reason}")
+        self._worker = worker
+
+
+class _Process:
+    """A worker and the two ways to it: a connection, and a piece of memory that tells how far it has come."""
+
+    def __init__(self) -> None:
+        self._connection: Connection
+        self._connection, other = Pipe()
+        with tempfile.TemporaryFile() as file:
+            file.truncate(PROGRESS.size)
+            self._progress = mmap.mmap(file.fileno(), PROGRESS.size)
+            handles = (other.fileno(), file.fileno())
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _RUN, *map(str, handles)],
+                pass_fds=handles,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+                start_new_session=True,  # the terminal's signals are for the node
+            )
+        other.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def ask(self, request: object, seconds: float) -> Done | Broken:
+        """The answer to a request. Each evaluation inside has so many seconds."""
+        before = self._begun()
+        try:
+            self._connection.send(request)
+            since, count = time.monotonic(), before
+            while not self._connection.poll(_LOOK):
+                now = self._begun()
+                if now != count:
+                    since, count = time.monotonic(), now
+                elif time.monotonic() - since > seconds:
+                    raise self._died(f"a rule took more than {seconds:g} seconds", before)
+                elif self._process.poll() is not None and not self._connection.poll(0):
+                    raise self._died(self._exit_reason(), before)
+            answer: Done | Broken = self._connection.recv()
+        except (EOFError, OSError) as error:
+            self._process.wait()
+            raise self._died(self._exit_reason(), before) from error
+        return answer
+
+    def _begun(self) -> int:
+        count: int = PROGRESS.unpack_from(self._progress, 0)[0]
+        return count
+
+    def _died(self, reason: str, before: int) -> _Died:
+        count, message, rule = PROGRESS.unpack_from(self._progress, 0)
+        return _Died(message, rule, reason) if count != before else _Died(-1, -1, reason)
+
+    def _exit_reason(self) -> str:
+        code = self._process.poll()
+        if code == 99:
+            return "a rule took more memory than is allowed"
+        if code is not None and code < 0:
+            return f"the process that evaluates rules was ended by signal {-code}"
+        return f"the process that evaluates rules ended with status {code}"
+
+    def close(self) -> None:
+        self._connection.close()
+        self._process.kill()
+        self._process.wait()
+        with contextlib.suppress(BufferError):
+            self._progress.close()

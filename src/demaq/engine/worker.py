@@ -1,0 +1,151 @@
+"""The process in which rules are evaluated. It may be killed at any time: nothing but the current answer is lost.
+
+python -m demaq.engine.worker CONNECTION PROGRESS
+"""
+
+import contextlib
+import mmap
+import os
+import resource
+import struct
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+from demaq.engine.evaluator import Care, Evaluator
+from demaq.engine.executor import Admission, admit
+from demaq.engine.limits import Limits
+from demaq.engine.plan import plan_from_text
+from demaq.engine.records import Batch, Failure, Incoming, Outcome, Task
+from demaq.store import MemoryStore, Reader, open_store
+
+PROGRESS = struct.Struct("qqq")  # how many evaluations were begun, the message of the last one, and its rule or -1
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Evaluate by this plan from now on, and read this store."""
+
+    plan: str
+    limits: Limits
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    batch: Batch
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluateCarefully:
+    """One message, rule by rule; some rules are known to fail."""
+
+    batch: Batch
+    failures: dict[int, Failure]
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """A message could not be processed at all: only make error messages."""
+
+    task: Task
+    failures: tuple[Failure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Admit:
+    messages: tuple[Incoming, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The answer. `worn_out` asks to be replaced."""
+
+    result: Any
+    worn_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Something is wrong with the worker or its store, not with a message."""
+
+    reason: str
+    error: Exception | None = None
+
+
+class Worker:
+    def __init__(self, begin: Callable[[int, int], None]) -> None:
+        self._begin = begin
+        self._evaluator: Evaluator | None = None
+        self._reader: Reader = MemoryStore()
+        self._limits = Limits()
+
+    def answer(self, request: object) -> Any:
+        if isinstance(request, Load):
+            return self._load(request)
+        assert self._evaluator is not None
+        if isinstance(request, Evaluate):
+            return self._evaluate(request.batch, Care(begin=self._begin))
+        if isinstance(request, EvaluateCarefully):
+            care = Care(one_by_one=True, failures=request.failures, begin=self._begin)
+            return self._evaluate(request.batch, care)
+        if isinstance(request, Fail):
+            return self._evaluator.admission.failed(request.task, request.failures)
+        assert isinstance(request, Admit), request
+        return self._admit(request.messages)
+
+    def _load(self, request: Load) -> None:
+        self._limits = request.limits
+        self._evaluator = Evaluator(plan_from_text(request.plan), request.limits)
+        self._reader.close()
+        self._reader = MemoryStore() if request.url is None else open_store(request.url, read_only=True)
+
+    def _evaluate(self, batch: Batch, care: Care) -> list[Outcome]:
+        assert self._evaluator is not None
+        return list(self._evaluator.process(batch, self._reader, care))
+
+    def _admit(self, messages: tuple[Incoming, ...]) -> list[Admission]:
+        assert self._evaluator is not None
+        found: list[Admission] = []
+        for number, message in enumerate(messages):
+            self._begin(number, -1)
+            found += admit(self._evaluator, [message])
+        return found
+
+    @property
+    def is_worn_out(self) -> bool:
+        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        names = self._evaluator is not None and self._evaluator.is_worn_out
+        return names or used > self._limits.worker_memory
+
+
+def main() -> None:
+    """Answer requests. The arguments are the handles of the connection, and of the memory that tells the progress."""
+    connection = Connection(int(sys.argv[1]))
+    progress = mmap.mmap(int(sys.argv[2]), PROGRESS.size)
+    count = 0
+
+    def begin(message: int, rule: int) -> None:
+        nonlocal count
+        count += 1
+        PROGRESS.pack_into(progress, 0, count, message, rule)
+
+    worker = Worker(begin)
+    with contextlib.suppress(EOFError, KeyboardInterrupt):
+        while True:
+            request = connection.recv()
+            if isinstance(request, Load):
+                resource.setrlimit(resource.RLIMIT_DATA, (request.limits.memory, request.limits.memory))
+            connection.send(_answered(worker, request))
+    os._exit(0)  # the engine's threads need not be waited for
+
+
+def _answered(worker: Worker, request: object) -> Done | Broken:
+    try:
+        return Done(worker.answer(request), worker.is_worn_out)
+    except MemoryError:
+        os._exit(99)
+    except Exception as error:  # noqa: BLE001  # whatever it is, the node is told
+        return Broken(f"{type(error).__name__}: {error}", error)
