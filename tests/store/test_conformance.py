@@ -254,13 +254,42 @@ def test_an_index_can_be_filled_later_and_dropped(store: Store) -> None:
 
 
 def test_versions(store: Store) -> None:
-    store.append([new("fast"), new("slow"), new("slow", due=NOW)], NOW)
-    first = Version(number=1, position=0, created=NOW, application="shop", plan="{}")
-    second = Version(number=2, position=5, created=NOW, application="shop", plan='{"ü": 1}')
-    store.deploy(first, {})
-    store.deploy(second, {"slow": 9})
+    assert store.latest_version() == 0
+    assert store.propose("shop", "{}", NOW) == 1
+    assert store.propose("shop", '{"ü": 1}', NOW) == 2
+    assert store.latest_version() == 2
+    store.refuse(2, "it drops a queue")
+    assert store.latest_version() == 1
+    first = Version(number=1, position=None, created=NOW, application="shop", plan="{}")
+    second = Version(
+        number=2, position=None, created=NOW, application="shop", plan='{"ü": 1}', refused="it drops a queue"
+    )
     assert store.versions() == [first, second]
+    assert store.version(1) == first
+
+
+def test_a_version_comes_into_force(store: Store) -> None:
+    store.append([new("fast"), new("slow"), new("slow", due=NOW), new(), new()], NOW)
+    store.commit([done(4, 1, joins=(ONE, Slice("gone", "1"))), done(5, 2, joins=(Slice("gone", "1"),))])
+    number = store.propose("shop", "{}", NOW)
+    store.adopt(number, 2, {"slow": 9}, {"orders"}, NOW)
+    assert store.version(number).position == 2
     assert ids(store.waiting(10)) == [2, 1]
+    assert store.slices() == [(ONE, 1)]
+    assert store.retained(["work"]) == {"work": [Member(1, 4)]}
+    assert fits(store)
+
+
+def test_a_message_is_retried_once(store: Store) -> None:
+    store.append([new()], NOW)
+    store.commit([done(1, 1, failed=True)])
+    assert store.retry_of(1) is None
+    again = store.retry(1, new(origin=Origin.RETRY, cause=1), NOW)
+    assert store.retry_of(1) == again
+    with pytest.raises(Conflict):
+        store.retry(1, new(origin=Origin.RETRY, cause=1), NOW)
+    assert ids(store.waiting(10)) == [again]
+    assert fits(store)
 
 
 # Looking

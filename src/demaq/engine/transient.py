@@ -111,9 +111,24 @@ class LayeredStore:
     def versions(self) -> list[Version]:
         return self.base.versions()
 
-    def deploy(self, version: Version, ranks: Mapping[str, int]) -> None:
-        self.base.deploy(version, ranks)
+    def version(self, number: int) -> Version:
+        return self.base.version(number)
+
+    def latest_version(self) -> int:
+        return self.base.latest_version()
+
+    def propose(self, application: str, plan: str, at: datetime) -> int:
+        return self.base.propose(application, plan, at)
+
+    def adopt(
+        self, number: int, position: int, ranks: Mapping[str, int], slicings: Collection[str], at: datetime
+    ) -> None:
+        self.base.adopt(number, position, ranks, slicings, at)
         self._memory.rank(ranks)
+        self._memory.end_slicings(slicings, at)
+
+    def refuse(self, number: int, reason: str) -> None:
+        self.base.refuse(number, reason)
 
     def add_entries(self, entries: Sequence[tuple[Entry, Member]]) -> None:
         self.base.add_entries(entries)
@@ -123,6 +138,13 @@ class LayeredStore:
         self._memory.drop_indexes(keep)
 
     # Looking, counting, reclaiming
+
+    def retry(self, number: int, message: NewMessage, at: datetime) -> int:
+        self._free = range(0)
+        return (self._memory if message.transient else self.base).retry(number, message, at)
+
+    def retry_of(self, number: int) -> int | None:
+        return self.base.retry_of(number) or self._memory.retry_of(number)
 
     def select(self, selection: Selection) -> list[Message]:
         found = [*self.base.select(selection), *self._memory.select(selection)]

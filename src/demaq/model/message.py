@@ -13,6 +13,7 @@ class Origin(Enum):
     RULE = "rule"  # a rule made it
     TIMER = "timer"  # an echo queue gave it on, when its time had come
     ERROR = "error"  # the system made it, about something that went wrong
+    RETRY = "retry"  # somebody asked for a message that failed to be processed again
 
 
 class MessageState(Enum):

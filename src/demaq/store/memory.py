@@ -29,6 +29,7 @@ class MemoryStore:
         self._ended: dict[int, datetime] = {}
         self._resets: dict[int, list[Slice]] = {}
         self._versions: list[Version] = []
+        self._retries: dict[int, int] = {}
         self._ledger: dict[str, Counter[str]] = {}
 
     @property
@@ -194,9 +195,31 @@ class MemoryStore:
     def versions(self) -> list[Version]:
         return list(self._versions)
 
-    def deploy(self, version: Version, ranks: Mapping[str, int]) -> None:
-        self._versions.append(version)
+    def version(self, number: int) -> Version:
+        return self._versions[number - 1]
+
+    def latest_version(self) -> int:
+        return max((version.number for version in self._versions if version.refused is None), default=0)
+
+    def propose(self, application: str, plan: str, at: datetime) -> int:
+        number = len(self._versions) + 1
+        self._versions.append(Version(number=number, position=None, created=at, application=application, plan=plan))
+        return number
+
+    def adopt(
+        self, number: int, position: int, ranks: Mapping[str, int], slicings: Collection[str], at: datetime
+    ) -> None:
+        self._versions[number - 1] = replace(self._versions[number - 1], position=position)
         self.rank(ranks)
+        self.end_slicings(slicings, at)
+
+    def end_slicings(self, keep: Collection[str], at: datetime) -> None:
+        """Slices of all slicings but these have no members any more."""
+        for slice_ in [slice_ for slice_ in self._members if slice_.slicing not in keep]:
+            self._reset(slice_, at)
+
+    def refuse(self, number: int, reason: str) -> None:
+        self._versions[number - 1] = replace(self._versions[number - 1], refused=reason)
 
     def rank(self, ranks: Mapping[str, int]) -> None:
         """Give messages that wait the ranks of their queues."""
@@ -217,6 +240,15 @@ class MemoryStore:
             self._entries_of[number] = [entry for entry in entries if entry.index in wanted]
 
     # Looking, counting, reclaiming
+
+    def retry(self, number: int, message: NewMessage, at: datetime) -> int:
+        if number in self._retries:
+            raise Conflict(f"message {number} was retried before")
+        (self._retries[number],) = self.append([message], at)
+        return self._retries[number]
+
+    def retry_of(self, number: int) -> int | None:
+        return self._retries.get(number)
 
     def select(self, selection: Selection) -> list[Message]:
         found = [message for message in self._messages.values() if _is_selected(message, selection)]

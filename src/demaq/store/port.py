@@ -68,13 +68,17 @@ class Processed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """A version of the program: in force for the messages processed from `position` on. `plan` is its text."""
+    """A version of the program: in force for the messages processed after `position`. `plan` is its text.
+
+    Without a position it is not in force yet; `refused` says why it never will be.
+    """
 
     number: int
-    position: int
+    position: int | None
     created: datetime
     application: str
     plan: str
+    refused: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,8 +182,22 @@ class Store(Reader, Protocol):
     def versions(self) -> list[Version]:
         """All versions, the latest last."""
 
-    def deploy(self, version: Version, ranks: Mapping[str, int]) -> None:
-        """Put a version into force. Messages that wait take the rank of their queue."""
+    def version(self, number: int) -> Version:
+        """One version."""
+
+    def latest_version(self) -> int:
+        """The number of the newest version that was not refused; 0 if there is none."""
+
+    def propose(self, application: str, plan: str, at: datetime) -> int:
+        """Add a version that is not in force yet; its number."""
+
+    def adopt(
+        self, number: int, position: int, ranks: Mapping[str, int], slicings: Collection[str], at: datetime
+    ) -> None:
+        """Put a version into force. Messages that wait take the rank of their queue; other slicings end."""
+
+    def refuse(self, number: int, reason: str) -> None:
+        """A version cannot come into force."""
 
     def add_entries(self, entries: Sequence[tuple[Entry, Member]]) -> None:
         """Fill an index for messages that are retained already."""
@@ -188,6 +206,12 @@ class Store(Reader, Protocol):
         """Forget the entries of all indexes but these."""
 
     # Looking, counting, reclaiming
+
+    def retry(self, number: int, message: NewMessage, at: datetime) -> int:
+        """Put a message in that takes the place of one that failed; its id. `Conflict` the second time."""
+
+    def retry_of(self, number: int) -> int | None:
+        """The message that took the place of one that failed."""
 
     def select(self, selection: Selection) -> list[Message]:
         """Messages in the order of their ids."""

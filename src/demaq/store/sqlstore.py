@@ -188,11 +188,15 @@ class SqlStore(ABC):
         )
 
     def _end_lifetimes(self, resets: Sequence[Reset], at: int) -> None:
-        """The members of these slices lose them; those that have no other are no longer retained."""
+        """The members of these slices lose them."""
         released: list[int] = []
         for slice_ in dict.fromkeys(reset.slice for reset in resets):
             rows = self._rows("reset_slice", slicing=slice_.slicing, key=indexed(slice_.key))
             released += [message for (message,) in rows]
+        self._release(released, at)
+
+    def _release(self, released: Sequence[int], at: int) -> None:
+        """Each time that a message is named it loses a slice; those that have no other are no longer retained."""
         if not released:
             return
         ended = [number for number, left in self._rows("release", ids=self._list(released)) if left == 0]
@@ -229,23 +233,36 @@ class SqlStore(ABC):
     # Versions
 
     def versions(self) -> list[Version]:
-        return [
-            Version(number=number, position=position, created=to_time(created), application=application, plan=plan)
-            for number, position, created, application, plan in self._rows("versions")
-        ]
+        return [_version(row) for row in self._rows("versions")]
 
-    def deploy(self, version: Version, ranks: Mapping[str, int]) -> None:
-        row = {
-            "number": version.number,
-            "position": version.position,
-            "created": to_micros(version.created),
-            "application": version.application,
-            "plan": version.plan,
-        }
+    def version(self, number: int) -> Version:
+        (row,) = self._rows("version", number=number)
+        return _version(row)
+
+    def latest_version(self) -> int:
+        ((number,),) = self._rows("latest_version")
+        return int(number)
+
+    def propose(self, application: str, plan: str, at: datetime) -> int:
         with self._transaction():
-            self._run("insert_version", [row])
+            rows = self._rows("insert_version", created=to_micros(at), application=application, plan=plan)
+            ((number,),) = rows
+        return int(number)
+
+    def adopt(
+        self, number: int, position: int, ranks: Mapping[str, int], slicings: Collection[str], at: datetime
+    ) -> None:
+        with self._transaction():
+            self._run("adopt_version", [{"number": number, "position": position}])
             queues = [queue for (queue,) in self._rows("waiting_queues")]
             self._run("set_rank", [{"queue": queue, "rank": ranks.get(queue, 0)} for queue in queues])
+            gone = [slicing for (slicing,) in self._rows("slicings") if slicing not in slicings]
+            released = [message for slicing in gone for (message,) in self._rows("end_slicing", slicing=slicing)]
+            self._release(released, to_micros(at))
+
+    def refuse(self, number: int, reason: str) -> None:
+        with self._transaction():
+            self._run("refuse_version", [{"number": number, "reason": reason}])
 
     def add_entries(self, entries: Sequence[tuple[Entry, Member]], within: bool = False) -> None:
         rows = [{**_entry_row(entry), **_member_row(member)} for entry, member in entries]
@@ -263,6 +280,18 @@ class SqlStore(ABC):
             self._run("drop_index", [{"queue": i.queue, "path": i.path, "kind": i.kind.value} for i in dropped])
 
     # Looking, counting, reclaiming
+
+    def retry(self, number: int, message: NewMessage, at: datetime) -> int:
+        with self._transaction():
+            again = self._take_ids(1)
+            if not self._run("insert_retry", [{"message": number, "again": again}]):
+                raise Conflict(f"message {number} was retried before")
+            self._insert([(again, message)], to_micros(at))
+        return again
+
+    def retry_of(self, number: int) -> int | None:
+        rows = self._rows("retry_of", message=number)
+        return int(rows[0][0]) if rows else None
 
     def select(self, selection: Selection) -> list[Message]:
         conditions, parameters = ["id > :after"], {"after": selection.after}
@@ -339,3 +368,10 @@ def _entry_row(entry: Entry) -> dict[str, str]:
 
 def _entry_key(entry: Entry) -> tuple[str, str, str, str]:
     return entry.index.queue, entry.index.path, entry.index.kind.value, indexed(entry.value)
+
+
+def _version(row: Row) -> Version:
+    number, position, created, application, plan, refused = row
+    return Version(
+        number=number, position=position, created=to_time(created), application=application, plan=plan, refused=refused
+    )

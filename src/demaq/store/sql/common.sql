@@ -60,11 +60,38 @@ delete from entry where queue = :queue and path = :path and kind = :kind;
 select distinct queue, path, kind from entry;
 
 -- name: insert_version
-insert into version (number, position, created, application, plan)
-values (:number, :position, :created, :application, :plan);
+-- A version that is not in force yet; gives its number.
+insert into version (number, created, application, plan)
+select coalesce(max(number), 0) + 1, :created, :application, :plan from version returning number;
 
 -- name: versions
-select number, position, created, application, plan from version order by number;
+select number, position, created, application, plan, refused from version order by number;
+
+-- name: latest_version
+-- The newest version that was not refused.
+select coalesce(max(number), 0) from version where refused is null;
+
+-- name: version
+select number, position, created, application, plan, refused from version where number = :number;
+
+-- name: adopt_version
+update version set position = :position where number = :number;
+
+-- name: refuse_version
+update version set refused = :reason where number = :number;
+
+-- name: slicings
+select distinct slicing from member;
+
+-- name: end_slicing
+-- A slicing is gone; gives those who were members of its slices.
+delete from member where slicing = :slicing returning message;
+
+-- name: insert_retry
+insert into retry (message, again) values (:message, :again) on conflict do nothing;
+
+-- name: retry_of
+select again from retry where message = :message;
 
 -- name: set_rank
 update message set rank = :rank where queue = :queue and position is null and rank <> :rank;

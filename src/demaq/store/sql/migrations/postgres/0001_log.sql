@@ -66,10 +66,17 @@ create index entry_message on entry (message);
 
 create table version (
   number      bigint primary key,
-  position    bigint not null,
+  position    bigint,                        -- null: not in force yet
   created     bigint not null,
   application text    not null,
-  plan        text    not null
+  plan        text    not null,
+  refused     text                           -- why it cannot come into force
+);
+
+-- A message that failed can be processed again once, as another message.
+create table retry (
+  message bigint primary key,
+  again   bigint not null
 );
 
 create table ledger (

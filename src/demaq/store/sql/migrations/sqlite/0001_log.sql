@@ -66,10 +66,17 @@ create index entry_message on entry (message);
 
 create table version (
   number      integer primary key,
-  position    integer not null,
+  position    integer,                        -- null: not in force yet
   created     integer not null,
   application text    not null,
-  plan        text    not null
+  plan        text    not null,
+  refused     text                           -- why it cannot come into force
+);
+
+-- A message that failed can be processed again once, as another message.
+create table retry (
+  message integer primary key,
+  again   integer not null
 );
 
 create table ledger (
