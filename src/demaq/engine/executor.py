@@ -8,8 +8,8 @@ from demaq.engine.limits import Limits
 from demaq.engine.plan import Plan
 from demaq.engine.records import Batch, Incoming, Outcome
 from demaq.engine.xml import MessageRefused
-from demaq.model import NewMessage
-from demaq.store import Reader
+from demaq.model import Message, NewMessage
+from demaq.store import Entry, Reader
 
 Admission = tuple[NewMessage | None, MessageRefused | None]
 """The message as it goes into the log, or the error message about it and the refusal."""
@@ -24,6 +24,9 @@ class Executor(Protocol):
 
     def admit(self, messages: Sequence[Incoming]) -> list[Admission]:
         """Check messages from outside."""
+
+    def entries(self, messages: Sequence[Message]) -> list[tuple[Entry, ...]]:
+        """The values of indexed paths in messages."""
 
     def close(self) -> None: ...
 
@@ -56,6 +59,10 @@ class InlineExecutor:
     def admit(self, messages: Sequence[Incoming]) -> list[Admission]:
         assert self._evaluator is not None
         return admit(self._evaluator, messages)
+
+    def entries(self, messages: Sequence[Message]) -> list[tuple[Entry, ...]]:
+        assert self._evaluator is not None
+        return self._evaluator.entries(messages)
 
     def close(self) -> None:
         self._evaluator = None

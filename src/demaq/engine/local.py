@@ -25,9 +25,12 @@ from demaq.engine.worker import (
     Evaluate,
     EvaluateCarefully,
     Fail,
+    FindEntries,
     Load,
 )
 from demaq.engine.xml import MessageRefused
+from demaq.model import Message
+from demaq.store import Entry
 
 _RUN = "from demaq.engine.worker import main; main()"
 _LOOK = 0.2  # seconds between two looks at the progress
@@ -142,6 +145,13 @@ class LocalExecutor:
                     found += self._ask(Admit(tuple(left[:number])))
                 found.append((None, MessageRefused(f"the message cannot be taken in: {died.reason}", "resource")))
                 left = left[number + 1 :]
+        return found
+
+    def entries(self, messages: Sequence[Message]) -> list[tuple[Entry, ...]]:
+        try:
+            found: list[tuple[Entry, ...]] = self._ask(FindEntries(tuple(messages)))
+        except _Died as died:
+            raise WorkerFailed(f"messages cannot be indexed: {died.reason}") from died
         return found
 
     def close(self) -> None:

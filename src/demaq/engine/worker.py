@@ -19,6 +19,7 @@ from demaq.engine.executor import Admission, admit
 from demaq.engine.limits import Limits
 from demaq.engine.plan import plan_from_text
 from demaq.engine.records import Batch, Failure, Incoming, Outcome, Task
+from demaq.model import Message
 from demaq.store import MemoryStore, Reader, open_store
 
 PROGRESS = struct.Struct("qqq")  # how many evaluations were begun, the message of the last one, and its rule or -1
@@ -60,6 +61,11 @@ class Admit:
 
 
 @dataclass(frozen=True, slots=True)
+class FindEntries:
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
     """The answer. `worn_out` asks to be replaced."""
 
@@ -93,6 +99,8 @@ class Worker:
             return self._evaluate(request.batch, care)
         if isinstance(request, Fail):
             return self._evaluator.admission.failed(request.task, request.failures)
+        if isinstance(request, FindEntries):
+            return self._evaluator.entries(request.messages)
         assert isinstance(request, Admit), request
         return self._admit(request.messages)
 
