@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from demaq.engine.executor import Executor
+from demaq.engine.ledger import check_batch
 from demaq.engine.plan import Plan, plan_from_text
 from demaq.engine.records import Batch, Incoming, Task
 from demaq.engine.settle import settle
@@ -119,8 +120,10 @@ class Engine:
         batch = Batch(tasks=tuple(tasks), recent=tuple(recent))
         outcomes = self._executor.evaluate(batch)
         done = settle(batch, outcomes, self.plan, self._version, self.store.base, self._executor.evaluate)
+        before = self.store.ledger()
         self.store.commit(done)
         self._position = tasks[-1].position
+        check_batch(before, self.store.ledger(), done)
         step = Step(
             processed=len(done),
             failed=sum(one.failed for one in done),

@@ -160,11 +160,13 @@ class LayeredStore:
     def resets_of(self, message: int) -> list[Slice]:
         return self.base.resets_of(message) or self._memory.resets_of(message)
 
+    def ledger(self) -> dict[str, QueueCounts]:
+        return _both(self.base.ledger(), self._memory.ledger())
+
     def counts(self) -> list[QueueCounts]:
-        """A queue that changed its mode has messages in both layers."""
-        found = {counted.queue: counted for counted in self.base.counts()}
-        for own in self._memory.counts():
-            found[own.queue] = _added(found[own.queue], own) if own.queue in found else own
+        stored = {counted.queue: counted for counted in self.base.counts()}
+        own = {counted.queue: counted for counted in self._memory.counts()}
+        found = _both(stored, own)
         return [found[queue] for queue in sorted(found)]
 
     def reclaim(self, before: datetime, limit: int) -> int:
@@ -182,6 +184,14 @@ def _touches_the_disk(done: Processed) -> bool:
 
 def _in_order(stored: list[Member], own: list[Member]) -> list[Member]:
     return sorted([*stored, *own], key=lambda member: member.position) if own else stored
+
+
+def _both(stored: Mapping[str, QueueCounts], own: Mapping[str, QueueCounts]) -> dict[str, QueueCounts]:
+    """A queue that changed its mode has messages in both layers."""
+    found = dict(stored)
+    for queue, counted in own.items():
+        found[queue] = _added(found[queue], counted) if queue in found else counted
+    return found
 
 
 def _added(one: QueueCounts, other: QueueCounts) -> QueueCounts:

@@ -263,6 +263,9 @@ class MemoryStore:
     def resets_of(self, message: int) -> list[Slice]:
         return list(self._resets.get(message, ()))
 
+    def ledger(self) -> dict[str, QueueCounts]:
+        return {queue: QueueCounts(queue=queue, **dict(counted)) for queue, counted in self._ledger.items()}
+
     def counts(self) -> list[QueueCounts]:
         there: dict[str, Counter[str]] = {queue: Counter() for queue in self._ledger}
         for message in self._messages.values():

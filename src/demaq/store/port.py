@@ -222,6 +222,9 @@ class Store(Reader, Protocol):
     def resets_of(self, message: int) -> list[Slice]:
         """The slices that processing a message has reset."""
 
+    def ledger(self) -> dict[str, QueueCounts]:
+        """What came into each queue and what became of it, without counting what is there."""
+
     def counts(self) -> list[QueueCounts]:
         """The ledger beside what is there, counted afresh, for each queue that ever had a message."""
 

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -320,27 +321,28 @@ class SqlStore(ABC):
     def resets_of(self, message: int) -> list[Slice]:
         return [Slice(slicing, key) for slicing, key in self._rows("resets_of", message=message)]
 
+    def ledger(self) -> dict[str, QueueCounts]:
+        found = {}
+        for queue, outside, produced, completed, failed, reclaimed in self._rows("ledger"):
+            found[queue] = QueueCounts(
+                queue=queue,
+                outside=outside,
+                produced=produced,
+                completed=completed,
+                failed=failed,
+                reclaimed=reclaimed,
+            )
+        return found
+
     def counts(self) -> list[QueueCounts]:
         with self._snapshot():
             there = {queue: counted for queue, *counted in self._rows("count_messages")}
-            ledger = {queue: counted for queue, *counted in self._rows("ledger")}
+            ledger = self.ledger()
         found = []
         for queue in sorted({*there, *ledger}):
-            outside, produced, completed, failed, reclaimed = ledger.get(queue, (0, 0, 0, 0, 0))
             waiting, retained, kept = (int(number) for number in there.get(queue, (0, 0, 0)))
-            found.append(
-                QueueCounts(
-                    queue=queue,
-                    outside=outside,
-                    produced=produced,
-                    completed=completed,
-                    failed=failed,
-                    reclaimed=reclaimed,
-                    waiting=waiting,
-                    retained=retained,
-                    kept=kept,
-                )
-            )
+            counted = ledger.get(queue, QueueCounts(queue=queue))
+            found.append(replace(counted, waiting=waiting, retained=retained, kept=kept))
         return found
 
     def reclaim(self, before: datetime, limit: int) -> int:

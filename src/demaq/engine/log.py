@@ -1,0 +1,123 @@
+"""The log, as people want to look at it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from demaq.diagnostics import DemaqError
+from demaq.model import Message, MessageState, Origin, Slice
+from demaq.store import QueueCounts, Selection, Store, Version
+
+_MOST_EFFECTS = 10_000
+
+
+class MessageUnknown(DemaqError):
+    """There is no message of that id. It may have been reclaimed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A message with all that came of it. `is_asked_for` marks the one whose trace this is."""
+
+    message: Message
+    resets: tuple[Slice, ...]
+    effects: tuple["Trace", ...]
+    is_asked_for: bool = False
+
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, "Trace"]]:
+        yield depth, self
+        for effect in self.effects:
+            yield from effect.walk(depth + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """How a store stands. `alarms` say what does not add up."""
+
+    version: Version | None
+    position: int
+    queues: tuple[QueueCounts, ...]
+    next_due: datetime | None
+
+    @property
+    def alarms(self) -> list[str]:
+        return [counted.mismatch for counted in self.queues if counted.mismatch is not None]
+
+
+class Log:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def messages(
+        self, queue: str | None = None, *, everything: bool = False, limit: int | None = None, after: int = 0
+    ) -> list[Message]:
+        """The messages that wait or are retained, of one queue or of all; with `everything`, also those only kept."""
+        return self._store.select(Selection(queue=queue, everything=everything, limit=limit, after=after))
+
+    def message(self, number: int) -> Message:
+        found = self._store.messages([number])
+        if number not in found:
+            raise MessageUnknown(f"there is no message {number}: it was never there, or it was reclaimed")
+        return found[number]
+
+    def slices(self, slicing: str | None = None) -> list[tuple[Slice, int]]:
+        """The slices that have members, and how many."""
+        return self._store.slices(slicing)
+
+    def slice(self, slicing: str, key: str) -> list[Message]:
+        """The members of a slice in its current lifetime, in the order of their positions."""
+        slice_ = Slice(slicing, key)
+        ids = [member.message for member in self._store.members([slice_])[slice_]]
+        found = self._store.messages(ids)
+        return [found[number] for number in ids]
+
+    def errors(self, *, limit: int | None = None) -> list[Message]:
+        """Error messages, the latest first."""
+        newest = self._store.select(Selection(everything=True, newest_first=True))
+        errors = [message for message in newest if message.origin is Origin.ERROR]
+        return errors if limit is None else errors[:limit]
+
+    def failed(self, error: Message) -> Message | None:
+        """The message that an error message is about, if it became one."""
+        if error.cause is None:
+            return error if error.state is MessageState.FAILED else None
+        return self._store.messages([error.cause]).get(error.cause)
+
+    def retried_as(self, number: int) -> int | None:
+        return self._store.retry_of(number)
+
+    def timers(self) -> list[Message]:
+        """The messages that wait in echo queues, in the order in which they are due."""
+        waiting = [message for message in self._store.select(Selection()) if message.due is not None]
+        return sorted((message for message in waiting if message.position is None), key=_due)
+
+    def trace(self, number: int) -> Trace:
+        """Where a message came from, and what came of it: the whole tree, from its first cause on."""
+        first = message = self.message(number)
+        while first.cause is not None:
+            causes = self._store.messages([first.cause])
+            if first.cause not in causes:
+                break  # reclaimed
+            first = causes[first.cause]
+        return self._traced(first, message.id, [_MOST_EFFECTS])
+
+    def _traced(self, message: Message, asked_for: int, left: list[int]) -> Trace:
+        left[0] -= 1
+        caused = self._store.select(Selection(everything=True, caused_by=message.id)) if left[0] > 0 else []
+        effects = tuple(self._traced(effect, asked_for, left) for effect in caused)
+        resets = tuple(self._store.resets_of(message.id))
+        return Trace(message, resets, effects, message.id == asked_for)
+
+    def status(self) -> Status:
+        versions = [version for version in self._store.versions() if version.position is not None]
+        return Status(
+            version=versions[-1] if versions else None,
+            position=self._store.position(),
+            queues=tuple(self._store.counts()),
+            next_due=self._store.next_due(),
+        )
+
+
+def _due(message: Message) -> tuple[datetime, int]:
+    assert message.due is not None
+    return message.due, message.id
