@@ -43,10 +43,7 @@ class Admission:
         queue = self._plan.queues.get(made.queue)
         if queue is None:
             raise MessageRefused(f"there is no queue `{made.queue}`", "evaluation")
-        read = None
-        # Elements that close are as many as there are levels at least.
-        if len(made.body) > self._limits.message_size or made.body.count("</") > min(self._limits.depth, 50):
-            read = read_message(made.body, self._limits)
+        read = read_message(made.body, self._limits) if self._may_be_too_large(made.body) else None
         self._schemas.check(queue.schema, made.body, read)
         due = None
         properties = made.properties
@@ -62,6 +59,15 @@ class Admission:
             rank=queue.rank,
             due=due,
             transient=queue.transient,
+        )
+
+    def _may_be_too_large(self, body: str) -> bool:
+        """There are at least as many elements that close as levels, and at least as many marks as names."""
+        limits = self._limits
+        return (
+            len(body) > limits.message_size
+            or body.count("</") > min(limits.depth, 50)
+            or body.count("<") + body.count("=") > limits.names
         )
 
     def _due(self, properties: Mapping[str, Value], now: datetime) -> datetime:
@@ -137,11 +143,13 @@ class Admission:
             made = self._made(target, self._parse(message.body), given, message.properties, message, now)
             produced = self.new_message(Made(target, message.body, made.properties), message, now, origin=Origin.TIMER)
         except (MessageRefused, KeyError) as error:
-            reason = error.reason if isinstance(error, MessageRefused) else f"there is no queue `{target}` any more"
-            failure = Failure(kind="system", description=reason)
+            if isinstance(error, MessageRefused):
+                failure = Failure(kind=error.kind, description=error.reason)
+            else:
+                failure = Failure(kind="system", description=f"there is no queue `{target}` any more")
             return Outcome(
                 message=message.id,
-                produced=(self.error_message(failure, message, now),),
+                produced=self.error_messages([failure], message, now),
                 failures=(failure,),
             )
         return Outcome(message=message.id, produced=(produced,))
@@ -152,7 +160,7 @@ class Admission:
 
     def failed(self, task: Task, failures: Sequence[Failure]) -> Outcome:
         """The outcome of a message whose rules could not be evaluated."""
-        produced = tuple(self.error_message(failure, task.message, task.now) for failure in failures)
+        produced = self.error_messages(failures, task.message, task.now)
         return Outcome(message=task.message.id, produced=produced, failures=tuple(failures))
 
     def refused(self, incoming: Incoming, refusal: MessageRefused) -> NewMessage | None:
@@ -163,17 +171,23 @@ class Admission:
         raw = incoming.body if isinstance(incoming.body, str) else incoming.body.decode("utf-8", "replace")
         failure = Failure(kind=refusal.kind, description=refusal.reason)
         body = error_body(failure, queue.name, incoming.now, None, raw)
-        return self._system_message(queue.error_queues[0], body, None, incoming.now, None)
+        return self._system_message(_first(queue.error_queues), body, None, incoming.now, None)
 
-    def error_message(self, failure: Failure, message: Message, now: datetime) -> NewMessage:
+    def error_messages(self, failures: Sequence[Failure], message: Message, now: datetime) -> tuple[NewMessage, ...]:
+        """One for each failure; none about an error that came of handling the system's errors, or it would go on."""
+        if message.queue == SYSTEM_ERRORS.name and message.origin is Origin.ERROR:
+            about = etree.fromstring(message.body, etree.XMLParser(huge_tree=True, resolve_entities=False))
+            if about.findtext("queue") == SYSTEM_ERRORS.name:
+                return ()
+        return tuple(self._error_message(failure, message, now) for failure in failures)
+
+    def _error_message(self, failure: Failure, message: Message, now: datetime) -> NewMessage:
         rule = next((rule for rule in self._plan.rules if rule.name == failure.rule), None)
         levels = (
-            self._plan.queues[message.queue].error_queues
-            if rule is None
-            else rule.error_queues.get(message.queue, (SYSTEM_ERRORS.name,))
+            self._plan.queues[message.queue].error_queues if rule is None else rule.error_queues.get(message.queue, ())
         )
         body = error_body(failure, message.queue, now, message)
-        return self._system_message(levels[0] if levels else SYSTEM_ERRORS.name, body, message, now, failure.rule)
+        return self._system_message(_first(levels), body, message, now, failure.rule)
 
     def _system_message(
         self, queue: str, body: str, cause: Message | None, now: datetime, rule: str | None
@@ -194,6 +208,10 @@ class Admission:
                 rank=bare.rank,
                 transient=bare.transient,
             )
+
+
+def _first(levels: Sequence[str]) -> str:
+    return levels[0] if levels else SYSTEM_ERRORS.name
 
 
 class _Schemas:

@@ -132,7 +132,10 @@ declare function demaq:view($loaded as map(*), $slicing as xs:string) as map(*) 
     "property" : function($name) { demaq:typed($loaded("properties"), $name) },
     "property-of" : function($name, $root) {
       let $known := $loaded("of")(generate-id($root))
-      return if (exists($known)) then demaq:typed($known, $name) else demaq:missing(("of", generate-id($root)))
+      return
+        if (exists($known)) then demaq:typed($known, $name)
+        else if (map:contains($loaded("of"), "*")) then () (: the node belongs to no message :)
+        else demaq:missing(("of", generate-id($root)))
     },
     "slicing" : $slicing
   }

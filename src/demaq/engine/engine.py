@@ -117,7 +117,7 @@ class Engine:
         if not tasks:
             return None
         recent = self.store.recent()
-        batch = Batch(tasks=tuple(tasks), recent=tuple(recent))
+        batch = Batch(tasks=tuple(tasks), recent=tuple(recent), resets=self.store.ended(recent, self.plan))
         outcomes = self._executor.evaluate(batch)
         done = settle(batch, outcomes, self.plan, self._version, self.store.base, self._executor.evaluate)
         before = self.store.ledger()

@@ -73,9 +73,7 @@ class Evaluator:
         """The outcome of each task, in their order. What rules ask for is loaded for all of them together."""
         self._care = care or Care()
         history = History(reader, self.plan, batch)
-        slices = {
-            task.message.id: self.plan.slices(task.message.queue, task.message.properties) for task in batch.tasks
-        }
+        slices = {task.message.id: self.plan.slices(task.message) for task in batch.tasks}
         history.load(slices=(slice_ for found in slices.values() for slice_ in found))
         runs = {}
         for task in batch.tasks:
@@ -241,6 +239,7 @@ class Evaluator:
         own = readable(run.task.message, wanted | self._inherited | {"sys:connection"})
         of = {}
         if run.of:
+            of["*"] = self._saxon.map({})  # says that all are here
             for number, document in documents.items():
                 message = history.message(number)
                 every = readable(message, {*self.plan.properties, *SYSTEM_PROPERTIES})
@@ -271,7 +270,7 @@ class Evaluator:
             except _RuleFailed as failed:
                 failures.append(failed.failure)
         if failures:
-            produced, resets = [self.admission.error_message(failure, message, now) for failure in failures], []
+            produced, resets = list(self.admission.error_messages(failures, message, now)), []
         return Outcome(
             message=message.id,
             produced=tuple(produced),

@@ -18,7 +18,7 @@ class History:
         self._recent_in_slice: dict[Slice, list[Member]] = {}
         self._recent_in_queue: dict[str, list[Member]] = {}
         for member, message in _recent(batch):
-            slices = plan.slices(message.queue, message.properties)
+            slices = plan.slices(message)
             for slice_ in slices:
                 self._recent_in_slice.setdefault(slice_, []).append(member)
             if slices:

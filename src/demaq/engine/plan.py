@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from demaq.engine.values import readable
 from demaq.language import Checked, Program
 from demaq.language.analysis.condition import Condition, condition_from_json
 from demaq.language.analysis.lookups import Compared
@@ -17,11 +18,11 @@ from demaq.model import (
     COMMUNICATION_PROPERTIES,
     ECHO_PROPERTIES,
     SYSTEM_PROPERTIES,
+    Message,
     PropertyMode,
     QueueKind,
     QueueMode,
     Slice,
-    Value,
 )
 from demaq.store import Index, KeyKind
 
@@ -163,9 +164,13 @@ class Plan:
     def ranks(self) -> Mapping[str, int]:
         return {queue.name: queue.rank for queue in self.queues.values()}
 
-    def slices(self, queue: str, properties: Mapping[str, Value]) -> tuple[Slice, ...]:
-        """The slices that a message of a queue belongs to, by its properties."""
-        found = ((slicing, properties.get(slicing.property)) for slicing in self.slicings_by_queue.get(queue, ()))
+    def slices(self, message: Message) -> tuple[Slice, ...]:
+        """The slices that a message belongs to, by its properties."""
+        slicings = self.slicings_by_queue.get(message.queue, ())
+        if not slicings:
+            return ()
+        values = readable(message, [slicing.property for slicing in slicings])
+        found = ((slicing, values.get(slicing.property)) for slicing in slicings)
         return tuple(Slice(slicing.name, value.text) for slicing, value in found if value is not None)
 
     def is_transient(self, slicing: str) -> bool:

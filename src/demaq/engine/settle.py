@@ -93,9 +93,9 @@ class _Settling:
 
     def _members(self, slice_: Slice, task: Task) -> list[Message]:
         """Who is in a slice when a message has been processed."""
-        ids = [member.message for member in self._reader.members([slice_])[slice_]]
-        stored = [] if slice_ in self._resets else list(self._reader.messages(ids).values())
         after = self._resets.get(slice_, 0)
+        ids = [member.message for member in self._reader.members([slice_])[slice_] if member.position > after]
+        stored = list(self._reader.messages(ids).values()) if ids else []
         recent = [
             message
             for message in (*self._batch.recent, *map(processed_message, self._batch.tasks))
@@ -104,7 +104,7 @@ class _Settling:
         return [*stored, *recent]
 
     def _slices(self, message: Message) -> tuple[Slice, ...]:
-        return self._plan.slices(message.queue, message.properties)
+        return self._plan.slices(message)
 
     def _is_retained(self, message: Message) -> bool:
         """Is it still in one of its slices?"""

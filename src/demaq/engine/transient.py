@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 
+from demaq.engine.plan import Plan
 from demaq.model import Message, NewMessage, Slice
 from demaq.store import Entry, Index, Member, MemoryStore, Processed, QueueCounts, Selection, Store, Version
 
@@ -88,6 +89,21 @@ class LayeredStore:
         if everything:
             found += self.base.select(Selection())
         return sorted((message for message in found if message.position is not None), key=lambda one: one.position or 0)
+
+    def ended(self, recent: Sequence[Message], plan: Plan) -> dict[Slice, int]:
+        """Slices that retained messages of transient queues are in by their properties, but no longer: they were reset.
+
+        Each with the position up to which there are no members.
+        """
+        slices = [(message, plan.slices(message)) for message in recent]
+        members = self._memory.members({slice_ for _, found in slices for slice_ in found})
+        ids = {slice_: {member.message for member in found} for slice_, found in members.items()}
+        gone: dict[Slice, int] = {}
+        for message, found in slices:
+            for slice_ in found:
+                if message.id not in ids[slice_]:
+                    gone[slice_] = max(gone.get(slice_, 0), message.position or 0)
+        return gone
 
     # Reading
 

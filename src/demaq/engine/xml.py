@@ -8,9 +8,15 @@ from lxml import etree
 from demaq.diagnostics import DemaqError
 from demaq.engine.limits import Limits
 
-_DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
+_DECLARATION = re.compile(r"\s*<\?xml\s[^>]*\?>")
 _VERSION = re.compile(r"""<\?xml\s+version\s*=\s*["']([^"']*)["']""")
-_ENCODING = re.compile(r"""<\?xml\b[^>]*?\bencoding\s*=\s*["']([^"']*)["']""")
+_ENCODING = re.compile(r"""<\?xml\s[^>]*?\bencoding\s*=\s*["']([^"']*)["']""")
+_KNOWN_ENCODING = re.compile(  # Python knows others that are no text, or take for ever
+    r"utf-?8|utf-?(16|32)([bl]e)?|(us-)?ascii|(iso-?8859|windows|cp|ibm)-?\d{1,4}|latin-?1|koi8-[ru]"
+    r"|shift[-_]jis|euc-(jp|kr)|iso-2022-(jp|kr)|gb(k|2312|18030)|big5",
+    re.IGNORECASE,
+)
+_BEFORE_ROOT = re.compile(r"(?:[ \t\r\n]+|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)
 
 
 class MessageRefused(DemaqError):
@@ -58,6 +64,8 @@ def _decoded(body: bytes) -> str:
     else:
         declared = _ENCODING.match(body[:200].decode("latin-1").lstrip())
         if declared is not None:
+            if not _KNOWN_ENCODING.fullmatch(declared[1]):
+                raise MessageRefused(f"the encoding {declared[1]!r} is not known")
             encoding = "utf-8-sig" if declared[1].lower() in ("utf-8", "utf8") else declared[1]
     try:
         return body.decode(encoding)
@@ -66,7 +74,8 @@ def _decoded(body: bytes) -> str:
 
 
 def _parsed(text: str) -> "etree._Element":
-    if "<!DOCTYPE" in text:
+    before = _BEFORE_ROOT.match(text)
+    if before is not None and text.startswith("<!DOCTYPE", before.end()):
         # Entities, and with them bombs and files of this machine, come by document types alone.
         raise MessageRefused("document types are not allowed in messages")
     parser = etree.XMLParser(
@@ -86,7 +95,7 @@ def _reason(error: Exception) -> str:
 
 
 def _check_size(root: "etree._Element", limits: Limits) -> frozenset[str]:
-    names: set[str] = set()
+    names: set[str] = {one.target for one in root.getroottree().iter(etree.ProcessingInstruction)}
     depth = 0
     for event, element in etree.iterwalk(root, events=("start", "end")):
         if event == "end":

@@ -101,11 +101,13 @@ class MemoryStore:
 
     def commit(self, batch: Sequence[Processed]) -> list[int]:
         for done in batch:
-            self._check_waiting(done.message)
+            if not done.transient:
+                self._check_waiting(done.message)
         made = [(message, done.at) for done in batch for message in done.produced]
         first = self.reserve(len(made))
         ids = list(range(first, first + len(made)))
-        self.apply(batch, [(number, message, at) for number, (message, at) in zip(ids, made, strict=True)])
+        numbered = [(number, message, at) for number, (message, at) in zip(ids, made, strict=True)]
+        self.apply(batch, [one for one in numbered if not one[1].transient])
         return ids
 
     def apply(self, batch: Sequence[Processed], made: Iterable[tuple[int, NewMessage, datetime]]) -> None:
