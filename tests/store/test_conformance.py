@@ -306,6 +306,10 @@ def test_messages_are_selected(store: Store) -> None:
     assert ids(store.select(Selection(ids=(2, 4, 99)))) == [2, 4]
     assert ids(store.select(Selection(ids=()))) == []
     assert ids(store.select(Selection(caused_by=1))) == [6]
+    assert ids(store.select(Selection(origin=Origin.RULE))) == [6]
+    assert store.select(Selection(timers=True)) == []
+    (timer,) = store.append([new("echo", due=NOW)], NOW)
+    assert ids(store.select(Selection(timers=True))) == [timer]
 
 
 def test_everything_adds_up(store: Store) -> None:

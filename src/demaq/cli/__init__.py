@@ -5,8 +5,18 @@ import click
 from demaq._version import __version__
 from demaq.cli.check import check
 from demaq.cli.completion import completion
+from demaq.cli.deploy import deploy
+from demaq.cli.errors import errors
 from demaq.cli.explain import explain
 from demaq.cli.init import init
+from demaq.cli.messages import messages
+from demaq.cli.run import run
+from demaq.cli.send import send
+from demaq.cli.slices import slices
+from demaq.cli.status import status
+from demaq.cli.timers import timers
+from demaq.cli.trace import trace
+from demaq.cli.upkeep import compact, migrate
 
 __all__ = ["main"]
 
@@ -21,8 +31,15 @@ def main() -> None:
       demaq init shop         make a small application in the folder shop
       demaq check shop        check it
       demaq explain shop      see how its messages flow
+      demaq run shop          run it
     """
 
 
-for _command in (check, explain, init, completion):
+_COMMANDS = (
+    *(check, explain, init),
+    *(run, send, deploy),
+    *(messages, slices, timers, errors, trace, status),
+    *(migrate, compact, completion),
+)
+for _command in _COMMANDS:
     main.add_command(_command)

@@ -97,15 +97,7 @@ class Engine:
 
     def send(self, messages: Sequence[Incoming]) -> list[int | MessageRefused]:
         """Take messages in, all that can be: their ids, or why not. For those an error message is put into the log."""
-        admissions = self._executor.admit(messages)
-        accepted = [message for message, refusal in admissions if message is not None]
-        now = messages[0].now if messages else self._clock.now()
-        ids = iter(self.store.append(accepted, now))
-        found: list[int | MessageRefused] = []
-        for message, refusal in admissions:
-            number = next(ids) if message is not None else 0
-            found.append(number if refusal is None else refusal)
-        return found
+        return take_in(messages, self._executor, self.store)
 
     # Processing
 
@@ -116,7 +108,7 @@ class Engine:
         tasks = self._next(now)
         if not tasks:
             return None
-        recent = self.store.recent()
+        recent = self.store.recent(everything=not self._executor.reads_the_store)
         batch = Batch(tasks=tuple(tasks), recent=tuple(recent), resets=self.store.ended(recent, self.plan))
         outcomes = self._executor.evaluate(batch)
         done = settle(batch, outcomes, self.plan, self._version, self.store.base, self._executor.evaluate)
@@ -151,3 +143,17 @@ class Engine:
         """Delete messages that are neither retained nor kept for people any longer; how many."""
         before = self._clock.now() - self.plan.keep
         return self.store.reclaim(before, _RECLAIMED_AT_ONCE)
+
+
+def take_in(messages: Sequence[Incoming], executor: Executor, store: Store) -> list[int | MessageRefused]:
+    """Put messages from outside into the log, and error messages about those that are refused, in one transaction."""
+    if not messages:
+        return []
+    admissions = executor.admit(messages)
+    made = [message for message, _ in admissions if message is not None]
+    ids = iter(store.append(made, messages[0].now))
+    found: list[int | MessageRefused] = []
+    for message, refusal in admissions:
+        number = next(ids) if message is not None else 0
+        found.append(number if refusal is None else refusal)
+    return found

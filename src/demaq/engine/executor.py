@@ -16,6 +16,10 @@ Admission = tuple[NewMessage | None, MessageRefused | None]
 
 
 class Executor(Protocol):
+    @property
+    def reads_the_store(self) -> bool:
+        """Can it see the store? If not, all that rules may read goes with the batch."""
+
     def load(self, plan: Plan) -> None:
         """Evaluate by this plan from now on."""
 
@@ -48,6 +52,10 @@ class InlineExecutor:
         self._reader = reader
         self._limits = limits or Limits()
         self._evaluator: Evaluator | None = None
+
+    @property
+    def reads_the_store(self) -> bool:
+        return True
 
     def load(self, plan: Plan) -> None:
         self._evaluator = Evaluator(plan, self._limits)

@@ -73,9 +73,7 @@ class Log:
 
     def errors(self, *, limit: int | None = None) -> list[Message]:
         """Error messages, the latest first."""
-        newest = self._store.select(Selection(everything=True, newest_first=True))
-        errors = [message for message in newest if message.origin is Origin.ERROR]
-        return errors if limit is None else errors[:limit]
+        return self._store.select(Selection(everything=True, origin=Origin.ERROR, newest_first=True, limit=limit))
 
     def failed(self, error: Message) -> Message | None:
         """The message that an error message is about, if it became one."""
@@ -88,8 +86,7 @@ class Log:
 
     def timers(self) -> list[Message]:
         """The messages that wait in echo queues, in the order in which they are due."""
-        waiting = [message for message in self._store.select(Selection()) if message.due is not None]
-        return sorted((message for message in waiting if message.position is None), key=_due)
+        return sorted(self._store.select(Selection(timers=True)), key=_due)
 
     def trace(self, number: int) -> Trace:
         """Where a message came from, and what came of it: the whole tree, from its first cause on."""

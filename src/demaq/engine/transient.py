@@ -188,6 +188,9 @@ class LayeredStore:
     def reclaim(self, before: datetime, limit: int) -> int:
         return self.base.reclaim(before, limit) + self._memory.reclaim(before, limit)
 
+    def compact(self) -> None:
+        self.base.compact()
+
 
 def _processing_order(message: Message) -> tuple[int, int, int]:
     return -message.rank, -message.priority, message.id

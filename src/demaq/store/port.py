@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Protocol
 
-from demaq.model import Message, NewMessage, Slice
+from demaq.model import Message, NewMessage, Origin, Slice
 
 
 class KeyKind(Enum):
@@ -124,6 +124,8 @@ class Selection:
     newest_first: bool = False
     ids: tuple[int, ...] | None = field(default=None)
     caused_by: int | None = None
+    origin: Origin | None = None
+    timers: bool = False  # only those that wait in echo queues
 
 
 class Reader(Protocol):
@@ -230,3 +232,6 @@ class Store(Reader, Protocol):
 
     def reclaim(self, before: datetime, limit: int) -> int:
         """Delete messages whose retention ended before that time; how many."""
+
+    def compact(self) -> None:
+        """Give space that is no longer used back."""

@@ -314,6 +314,10 @@ class SqlStore(ABC):
             yield self._is_among("id", "ids"), "ids", self._list(selection.ids)
         if selection.caused_by is not None:
             yield "cause = :caused_by", "caused_by", selection.caused_by
+        if selection.origin is not None:
+            yield f"origin = '{selection.origin.value}'", "", None
+        if selection.timers:
+            yield "position is null and due is not null", "", None
 
     def slices(self, slicing: str | None = None) -> list[tuple[Slice, int]]:
         return [(Slice(name, key), size) for name, key, size in self._rows("slices", slicing=slicing)]

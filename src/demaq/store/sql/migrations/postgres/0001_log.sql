@@ -33,6 +33,7 @@ create index message_timer    on message (due, id) where position is null and du
 create index message_retained on message (queue, position) where retained > 0;
 create index message_ended    on message (ended) where ended is not null;
 create index message_cause    on message (cause) where cause is not null;
+create index message_error    on message (id) where origin = 'error';
 create index message_queue    on message (queue, id);
 
 -- Who is in a slice in its current lifetime. A reset deletes.

@@ -1,0 +1,17 @@
+"""Applications that are to run: checked first, with everything that is wrong shown."""
+
+import sys
+
+from demaq.cli.output import FINDINGS, checked, print_report
+from demaq.diagnostics import Severity
+from demaq.engine.plan import Plan, plan_of
+
+
+def checked_plan(app: str) -> Plan:
+    """The plan of an application without errors. Warnings are for `demaq check`."""
+    result = checked(app)
+    if result.program is None:
+        print_report(result.report, err=True)
+        sys.exit(FINDINGS)
+    assert not result.report.count(Severity.ERROR)
+    return plan_of(result)

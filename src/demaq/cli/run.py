@@ -1,0 +1,76 @@
+"""`demaq run`"""
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import click
+
+from demaq.cli.live import Live
+from demaq.cli.output import FINDINGS, count, paint, print_json
+from demaq.cli.programs import checked_plan
+from demaq.cli.stores import address, errors_told, store_option
+from demaq.engine.ledger import LedgerMismatch
+from demaq.engine.log import Status
+from demaq.node import Node
+
+
+@click.command(
+    epilog="Example: demaq run examples/procurement --until-idle\n\n"
+    "Exit status: 0 when stopped, 1 when the application has errors or the ledger does not add up, 2 on misuse."
+)
+@click.argument("app", type=click.Path())
+@store_option
+@click.option("--until-idle", is_flag=True, help="Stop when nothing waits, and no timer is due.")
+@click.option("--batch", type=click.IntRange(1), default=256, show_default=True, help="Messages in one transaction.")
+@click.option("--json", "as_json", is_flag=True, help="At the end, print what was done as JSON.")
+def run(app: str, store: str | None, until_idle: bool, batch: int, as_json: bool) -> None:
+    """Run the application APP: process messages as they come, each exactly once."""
+    checked_plan(app)
+    live = Live(quiet=as_json)
+    with errors_told(), Node(app, address(app, store, create=True), batch=batch, progress=live.indexing) as node:
+        if not as_json:
+            version = node.status().version
+            assert version is not None
+            click.echo(f"{paint(version.application, 'bold')}, version {version.number}, on {address(app, store)}")
+        before = node.status()
+        try:
+            with _stopped_by_signals(node), live.showing(node):
+                if until_idle:
+                    while (step := node.step()) is not None:
+                        live.step(step)
+                    node.run_until_idle()
+                else:
+                    node.run(live.step)
+        except LedgerMismatch as error:
+            click.echo(f"{paint('ALARM', 'error')}: {error}", err=True)
+            sys.exit(FINDINGS)
+        _tell(before, node.status(), as_json)
+
+
+def _tell(before: Status, after: Status, as_json: bool) -> None:
+    processed = after.position - before.position
+    failed = sum(queue.failed for queue in after.queues) - sum(queue.failed for queue in before.queues)
+    waiting = sum(queue.waiting for queue in after.queues)
+    if as_json:
+        print_json({"processed": processed, "failed": failed, "waiting": waiting, "position": after.position})
+        return
+    click.echo(f"{count(processed, 'message')} processed, {failed} failed, {waiting} waiting")
+
+
+@contextmanager
+def _stopped_by_signals(node: Node) -> Iterator[None]:
+    """The first signal lets the current batch end; the second ends at once, which is safe as well."""
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        node.stop()
+        signal.signal(number, signal.SIG_DFL)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,72 @@
+"""`demaq send`"""
+
+import sys
+from pathlib import Path
+
+import click
+
+from demaq.cli.output import FINDINGS, count, fail, paint, print_json
+from demaq.cli.programs import checked_plan
+from demaq.cli.stores import address, errors_told, store_option
+from demaq.engine.xml import MessageRefused
+from demaq.node import Sender
+
+_AT_ONCE = 500
+
+
+@click.command(
+    epilog="Example: demaq send examples/procurement requests examples/procurement/messages/offer-request.xml\n\n"
+    "Exit status: 0 if all messages were taken in, 1 if some were refused, 2 on misuse."
+)
+@click.argument("app", type=click.Path())
+@click.argument("queue")
+@click.argument("files", nargs=-1, required=True, type=click.Path())
+@click.option("--property", "-p", "properties", multiple=True, metavar="NAME=VALUE", help="A property of each message.")
+@store_option
+@click.option("--json", "as_json", is_flag=True, help="Print the ids as JSON.")
+def send(
+    app: str, queue: str, files: tuple[str, ...], properties: tuple[str, ...], store: str | None, as_json: bool
+) -> None:
+    """Put the messages in FILES into QUEUE of the application APP; `-` reads one from standard input.
+
+    The node need not be running. A message is in the store when its id is printed.
+    """
+    plan = checked_plan(app)
+    values = dict(_pair(text) for text in properties)
+    results: list[tuple[str, int | str]] = []
+    with errors_told(), Sender(plan, address(app, store, create=True)) as sender:
+        for start in range(0, len(files), _AT_ONCE):
+            some = files[start : start + _AT_ONCE]
+            answers = sender.send_many(queue, [_read(file) for file in some], values)
+            for file, answer in zip(some, answers, strict=True):
+                results.append((file, answer.reason if isinstance(answer, MessageRefused) else answer))
+    refused = [(file, answer) for file, answer in results if isinstance(answer, str)]
+    if as_json:
+        print_json([_to_json(file, answer) for file, answer in results])
+    else:
+        for _, result in results:
+            if isinstance(result, int):
+                click.echo(result)
+        for file, reason in refused:
+            click.echo(f"{paint('error', 'error')}: {file}: {reason}", err=True)
+        if refused:
+            click.echo(f"{count(len(refused), 'message')} refused; see `demaq errors list`", err=True)
+    sys.exit(FINDINGS if refused else 0)
+
+
+def _to_json(file: str, answer: int | str) -> dict[str, object]:
+    return {"file": file, "id": answer} if isinstance(answer, int) else {"file": file, "refused": answer}
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        fail(f"`{text}` is no property: write NAME=VALUE")
+    return name, value
+
+
+def _read(file: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        fail(f"`{file}` cannot be read: {error.strerror}")

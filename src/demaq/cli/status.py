@@ -1,0 +1,64 @@
+"""`demaq status`"""
+
+import sys
+
+import click
+
+from demaq.cli.output import FINDINGS, paint, print_json
+from demaq.cli.stores import json_option, log_of, place_options, time_json, time_shown
+from demaq.cli.tables import print_table
+from demaq.engine.log import Status
+
+_COLUMNS = ("outside", "produced", "completed", "failed", "waiting", "retained", "kept", "reclaimed")
+
+
+@click.command(
+    epilog="Example: demaq status --app examples/procurement\n\n"
+    "Exit status: 0 if everything adds up, 1 if not, 2 when there is no store."
+)
+@place_options
+@json_option
+def status(app: str, store: str | None, as_json: bool) -> None:
+    """Show what came into each queue, and what became of it: the ledger."""
+    with log_of(app, store) as log:
+        found = log.status()
+    if as_json:
+        print_json(_to_json(found))
+    else:
+        _print(found)
+    sys.exit(FINDINGS if found.alarms else 0)
+
+
+def _to_json(found: Status) -> dict[str, object]:
+    return {
+        "application": None if found.version is None else found.version.application,
+        "version": None if found.version is None else found.version.number,
+        "position": found.position,
+        "nextDue": time_json(found.next_due),
+        "ok": not found.alarms,
+        "alarms": found.alarms,
+        "queues": [
+            {"queue": counted.queue, **{name: getattr(counted, name) for name in _COLUMNS}} for counted in found.queues
+        ],
+    }
+
+
+def _print(found: Status) -> None:
+    if found.version is None:
+        click.echo("no application was deployed yet")
+    else:
+        version = found.version
+        click.echo(
+            f"{paint(version.application, 'bold')}, version {version.number} since position {version.position}; "
+            f"{found.position} messages were processed"
+        )
+    if found.next_due is not None:
+        click.echo(f"the next timer is due at {time_shown(found.next_due)}")
+    click.echo()
+    rows = [(counted.queue, *(getattr(counted, name) for name in _COLUMNS)) for counted in found.queues]
+    print_table(("queue", *_COLUMNS), rows, right=range(1, 1 + len(_COLUMNS)))
+    click.echo()
+    for alarm in found.alarms:
+        click.echo(f"{paint('ALARM', 'error')}: {alarm}", err=True)
+    if not found.alarms:
+        click.echo("everything adds up")

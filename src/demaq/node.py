@@ -1,0 +1,385 @@
+"""The node: a program, a store and an executor, put together."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from demaq.diagnostics import DemaqError, did_you_mean, listing
+from demaq.engine.engine import Engine, Step, take_in
+from demaq.engine.executor import Executor, InlineExecutor
+from demaq.engine.ledger import check_all
+from demaq.engine.limits import Limits
+from demaq.engine.local import LocalExecutor
+from demaq.engine.log import Log, Status, Trace
+from demaq.engine.plan import Plan, plan_from_text, plan_of
+from demaq.engine.records import Incoming
+from demaq.engine.versions import Progress
+from demaq.engine.xml import MessageRefused
+from demaq.language import ApplicationInvalid, check
+from demaq.model import (
+    SETTABLE_PROPERTIES,
+    Clock,
+    Message,
+    MessageState,
+    NewMessage,
+    Origin,
+    PropertyMode,
+    QueueKind,
+    Slice,
+    SystemClock,
+    Value,
+)
+from demaq.store import Conflict, QueueCounts, Store, Version, open_store
+
+_POLL = 0.05  # seconds between two looks for messages that others put into the store
+_HOUSEKEEPING = timedelta(minutes=1)
+
+
+class QueueUnknown(DemaqError):
+    """The application has no queue of that name, or none that takes messages from outside."""
+
+
+class PropertyInvalid(DemaqError):
+    """A property cannot be set so."""
+
+
+class DeploymentRefused(DemaqError):
+    """A version cannot come into force: it would lose something."""
+
+
+class RetryRefused(DemaqError):
+    """A message cannot be processed again."""
+
+
+class Node:
+    """Runs an application on a store.
+
+    >>> with Node("examples/registrar") as node:
+    ...     number = node.send("requests", "<renew><domain>example.org</domain><owner>Ada</owner></renew>")
+    ...     processed = node.run_until_idle()
+    ...     node.message(number).state.value
+    'completed'
+    """
+
+    def __init__(
+        self,
+        app: Path | str | None = None,
+        store: str | Store = "memory:",
+        *,
+        clock: Clock | None = None,
+        limits: Limits | None = None,
+        batch: int = 256,
+        inline: bool = False,
+        progress: Progress = lambda _done, _total: None,
+    ) -> None:
+        """Open a store as the one node that processes its messages, and deploy an application if it has changed.
+
+        Without an application, the version that was deployed last goes on. With `inline`, rules are evaluated in this
+        process: it starts faster, but a rule that does not end takes the process with it.
+        """
+        self._clock = clock or SystemClock()
+        plan = None if app is None else load(app)
+        self._store = open_store(store, exclusive=True) if isinstance(store, str) else store
+        self._stopped = threading.Event()
+        try:
+            self._executor = _executor(self._store, limits or Limits(), inline)
+            if plan is not None:
+                propose_if_new(plan, self._store, self._clock.now())
+            elif not self._store.latest_version():
+                raise DeploymentRefused("no application was deployed to this store: name one")
+            self._engine = Engine(self._store, self._executor, self._clock, batch=batch, progress=progress)
+            if plan is not None and self._engine.plan.digest != plan.digest:
+                raise DeploymentRefused(self._store.versions()[-1].refused or "another version is in force")
+        except BaseException:
+            self._store.close()
+            raise
+        self.log = Log(self._engine.store)
+        self._swept = self._clock.now()
+
+    def __enter__(self) -> "Node":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop. Whatever was acknowledged is in the store."""
+        self._executor.close()
+        self._store.close()
+
+    @property
+    def plan(self) -> Plan:
+        return self._engine.plan
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
+
+    # Coming in
+
+    def send(self, queue: str, body: str | bytes, properties: Mapping[str, Any] | None = None) -> int:
+        """Put a message into a queue; its id. It is durable when this returns. Raises `MessageRefused`."""
+        (result,) = self.send_many(queue, [body], properties)
+        if isinstance(result, MessageRefused):
+            raise result
+        return result
+
+    def send_many(
+        self, queue: str, bodies: Iterable[str | bytes], properties: Mapping[str, Any] | None = None
+    ) -> list[int | MessageRefused]:
+        """Put messages into a queue, all that can be, in one transaction: for each its id, or why it was refused."""
+        return self._engine.send(incoming_messages(self.plan, queue, bodies, properties or {}, self._clock.now()))
+
+    # Processing
+
+    def step(self) -> Step | None:
+        """Process one batch; None if nothing waits."""
+        return self._engine.step()
+
+    def run_until_idle(self) -> int:
+        """Process until nothing waits, and no timer is due; how many messages."""
+        total = 0
+        while (step := self._engine.step()) is not None:
+            total += step.processed
+        check_all(self._engine.store.counts())
+        return total
+
+    def run(self, on_step: Callable[[Step], None] | None = None) -> None:
+        """Process messages as they come, until `stop` is called."""
+        self._stopped.clear()
+        while not self._stopped.is_set():
+            step = self._engine.step()
+            if step is None:
+                self._sweep()
+                self._stopped.wait(self._pause())
+            elif on_step is not None:
+                on_step(step)
+
+    def stop(self) -> None:
+        """Let `run` return after its current batch. May be called from another thread, or a signal handler."""
+        self._stopped.set()
+
+    def _pause(self) -> float:
+        due = self._engine.store.next_due()
+        if due is None:
+            return _POLL
+        return max(0.0, min(_POLL, (due - self._clock.now()).total_seconds()))
+
+    def _sweep(self) -> None:
+        """While there is nothing else to do: reclaim what nobody needs, and count everything."""
+        now = self._clock.now()
+        if now - self._swept >= _HOUSEKEEPING:
+            self._swept = now
+            while self._engine.reclaim() and not self._stopped.is_set():
+                pass
+            check_all(self._engine.store.counts())
+
+    def reclaim(self) -> int:
+        """Delete messages that are neither retained nor kept any longer; how many."""
+        total = 0
+        while number := self._engine.reclaim():
+            total += number
+        return total
+
+    def watch(self, queue: str, *, after: int = 0) -> Iterator[Message]:
+        """The messages that come into a queue, as they come, processing meanwhile. Ends when the node is idle."""
+        while True:
+            step = self._engine.step()
+            for message in self.log.messages(queue, everything=True, after=after):
+                after = message.id
+                yield message
+            if step is None:
+                return
+
+    # Looking
+
+    def message(self, number: int) -> Message:
+        return self.log.message(number)
+
+    def messages(self, queue: str | None = None, *, everything: bool = False) -> list[Message]:
+        """The messages that wait or are retained; with `everything`, also those that are only kept."""
+        return self.log.messages(queue, everything=everything)
+
+    def slices(self, slicing: str | None = None) -> list[tuple[Slice, int]]:
+        return self.log.slices(slicing)
+
+    def slice(self, slicing: str, key: str) -> list[Message]:
+        return self.log.slice(slicing, key)
+
+    def errors(self) -> list[Message]:
+        return self.log.errors()
+
+    def timers(self) -> list[Message]:
+        return self.log.timers()
+
+    def trace(self, number: int) -> Trace:
+        return self.log.trace(number)
+
+    def status(self) -> Status:
+        return self.log.status()
+
+    def ledger(self) -> dict[str, QueueCounts]:
+        """What came into each queue, and what became of it."""
+        return self._engine.store.ledger()
+
+    # Changing
+
+    def deploy(self, app: Path | str) -> Version:
+        """Put a new version of the application into force, from the next batch on."""
+        plan = load(app)
+        number = propose_if_new(plan, self._store, self._clock.now())
+        self._engine.refresh()
+        version = self._store.version(number)
+        if version.refused is not None:
+            raise DeploymentRefused(version.refused)
+        return version
+
+    def retry(self, number: int) -> int:
+        """Process a message again that failed, once: by its own id, or that of the error message about it."""
+        return retry(self.log.message(number), self._engine.store, self._clock.now())
+
+
+class Sender:
+    """Puts messages into a store from beside the node, whether it runs or not."""
+
+    def __init__(self, plan: Plan, store: str, clock: Clock | None = None) -> None:
+        """The version that was deployed last decides about properties and schemas; if there is none, this plan."""
+        self._clock = clock or SystemClock()
+        self._store = open_store(store)
+        latest = self._store.latest_version()
+        if not latest:
+            self._store.propose(plan.application, plan.text, self._clock.now())
+        self._plan = plan_from_text(self._store.version(latest).plan) if latest else plan
+        self._executor = InlineExecutor(self._store)
+        self._executor.load(self._plan)
+
+    def __enter__(self) -> "Sender":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._executor.close()
+        self._store.close()
+
+    def send_many(
+        self, queue: str, bodies: Iterable[str | bytes], properties: Mapping[str, Any] | None = None
+    ) -> list[int | MessageRefused]:
+        incoming = incoming_messages(self._plan, queue, bodies, properties or {}, self._clock.now())
+        if self._plan.queues[queue].transient:
+            raise QueueUnknown(f"the queue `{queue}` is transient: it lives in the memory of the node that runs")
+        return take_in(incoming, self._executor, self._store)
+
+
+def incoming_messages(
+    plan: Plan, queue: str, bodies: Iterable[str | bytes], properties: Mapping[str, Any], now: datetime
+) -> list[Incoming]:
+    """Messages from outside for a queue that takes some."""
+    _check_queue(plan, queue)
+    values = {name: _value(plan, name, value, queue) for name, value in properties.items()}
+    return [Incoming(queue=queue, body=body, properties=values, now=now) for body in bodies]
+
+
+def _check_queue(plan: Plan, name: str) -> None:
+    queue = plan.queues.get(name)
+    open_queues = [one.name for one in plan.queues.values() if one.kind is not QueueKind.OUTGOING_GATEWAY]
+    if queue is None:
+        raise QueueUnknown(f"there is no queue `{name}`: {did_you_mean(name, open_queues, 'queues')}")
+    if queue.kind is QueueKind.OUTGOING_GATEWAY:
+        raise QueueUnknown(f"`{name}` is an outgoing gateway, and takes messages from rules only")
+
+
+def _value(plan: Plan, name: str, value: Any, queue: str) -> Value:
+    known = plan.properties.get(name)
+    if known is not None:
+        if known.mode is PropertyMode.FIXED:
+            raise PropertyInvalid(f"the property `{name}` is fixed: it always has its computed value")
+        if queue not in known.queues:
+            raise PropertyInvalid(
+                f"the property `{name}` is not defined on the queue `{queue}`, only on {listing(known.queues)}"
+            )
+        return Value(known.type, _text(value))
+    if name in SETTABLE_PROPERTIES:
+        type_ = SETTABLE_PROPERTIES[name]
+        return Value(_type_of(value) if type_ == "xs:anyAtomicType" else type_, _text(value))
+    settable = [one.name for one in plan.properties.values() if queue in one.queues]
+    raise PropertyInvalid(
+        f"there is no property `{name}`: {did_you_mean(name, [*settable, *SETTABLE_PROPERTIES], 'properties')}"
+    )
+
+
+def load(app: Path | str) -> Plan:
+    """The plan of an application; raises `ApplicationInvalid` if it has errors."""
+    checked = check(app)
+    if checked.program is None:
+        raise ApplicationInvalid(checked.report)
+    return plan_of(checked)
+
+
+def retry(message: Message, store: Store, now: datetime) -> int:
+    """Process a failed message again, once; the id under which it is processed."""
+    if message.origin is Origin.ERROR and message.cause is not None:
+        failed = store.messages([message.cause]).get(message.cause)
+        if failed is None:
+            raise RetryRefused(f"message {message.cause}, which failed, is no longer there")
+        message = failed
+    if message.state is not MessageState.FAILED:
+        raise RetryRefused(f"message {message.id} has not failed: it is {message.state.value}")
+    again = NewMessage(
+        queue=message.queue,
+        body=message.body,
+        properties=message.properties,
+        origin=Origin.RETRY,
+        cause=message.id,
+        rank=message.rank,
+        priority=message.priority,
+        transient=message.transient,
+    )
+    try:
+        return store.retry(message.id, again, now)
+    except Conflict as error:
+        raise RetryRefused(
+            f"message {message.id} was retried before, as message {store.retry_of(message.id)}"
+        ) from error
+
+
+def propose_if_new(plan: Plan, store: Store, now: datetime) -> int:
+    """Deploy a plan unless it is the latest version already; the number of the version."""
+    latest = store.latest_version()
+    if latest and store.version(latest).plan == plan.text:
+        return latest
+    return store.propose(plan.application, plan.text, now)
+
+
+def _executor(store: Store, limits: Limits, inline: bool) -> Executor:
+    if inline:
+        return InlineExecutor(store, limits)
+    return LocalExecutor(store.url, limits)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return f"PT{value.total_seconds():f}S" if value >= timedelta(0) else f"-PT{-value.total_seconds():f}S"
+    return str(value)
+
+
+def _type_of(value: Any) -> str:
+    types: dict[type, str] = {
+        bool: "xs:boolean",
+        int: "xs:integer",
+        float: "xs:double",
+        Decimal: "xs:decimal",
+        datetime: "xs:dateTime",
+        timedelta: "xs:dayTimeDuration",
+    }
+    return types.get(type(value), "xs:string")
