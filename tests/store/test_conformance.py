@@ -212,6 +212,18 @@ def test_slices_of_one_slicing(store: Store) -> None:
     assert store.slices("none") == []
 
 
+def test_what_is_still_to_be_sent_is_held(store: Store) -> None:
+    store.append([new("out"), new("out"), new()], NOW)
+    store.commit([done(1, 1, "out", held=True), done(2, 2, "out", held=True, joins=(ONE,))])
+    store.commit([done(3, 3, resets=(Reset(slice=ONE),))])
+    assert store.retained(["out"]) == {"out": []}
+    assert ids(store.select(Selection(queue="out"))) == [1, 2]
+    assert store.messages([2])[2].held
+    assert store.reclaim(NOW + timedelta(days=1), 10) == 1
+    assert {counted.queue: counted.held for counted in store.counts()} == {"out": 2, "work": 0}
+    assert fits(store)
+
+
 # Indexes
 
 

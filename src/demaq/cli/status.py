@@ -9,7 +9,7 @@ from demaq.cli.stores import json_option, log_of, place_options, time_json, time
 from demaq.cli.tables import print_table
 from demaq.engine.log import Status
 
-_COLUMNS = ("outside", "produced", "completed", "failed", "waiting", "retained", "kept", "reclaimed")
+_COLUMNS = ("outside", "produced", "completed", "failed", "waiting", "retained", "held", "kept", "reclaimed")
 
 
 @click.command(

@@ -115,6 +115,7 @@ def message_json(message: Message) -> dict[str, Any]:
         "version": message.version,
         "due": time_json(message.due),
         "retained": message.retained,
+        "held": message.held,
     }
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from demaq.engine.plan import Plan
 from demaq.engine.records import Batch, Outcome, Task
-from demaq.model import Message, Slice
+from demaq.model import Message, QueueKind, Slice
 from demaq.store import Processed, Reader
 
 Evaluate = Callable[[Batch], Sequence[Outcome]]
@@ -127,6 +127,7 @@ class _Settling:
             at=task.now,
             version=self._version,
             failed=bool(outcome.failures),
+            held=self._plan.queues[message.queue].kind is QueueKind.OUTGOING_GATEWAY,
             transient=message.transient,
             joins=self._slices(message),
             entries=outcome.entries,

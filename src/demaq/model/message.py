@@ -77,4 +77,5 @@ class Message:
     version: int | None = None
     state: MessageState = MessageState.WAITING
     retained: bool = True
+    held: bool = False  # it is in an outgoing gateway, and still to be sent
     transient: bool = False

@@ -146,13 +146,14 @@ class MemoryStore:
             version=done.version,
             state=state,
             retained=memberships > 0,
+            held=done.held,
         )
         self._count(message.queue, state.value)
         if done.resets:
             self._resets[message.id] = [reset.slice for reset in done.resets]
         if memberships:
             self._retain(done, memberships)
-        else:
+        elif not done.held:
             self._ended[message.id] = done.at
 
     def _retain(self, done: Processed, memberships: int) -> None:
@@ -171,7 +172,8 @@ class MemoryStore:
         del self._memberships[number]
         message = self._messages[number]
         self._messages[number] = replace(message, retained=False)
-        self._ended[number] = at
+        if not message.held:
+            self._ended[number] = at
         del self._queues[message.queue][number]
         for entry in self._entries_of.pop(number, ()):
             self._entries[entry] = [member for member in self._entries[entry] if member.message != number]
@@ -271,8 +273,7 @@ class MemoryStore:
     def counts(self) -> list[QueueCounts]:
         there: dict[str, Counter[str]] = {queue: Counter() for queue in self._ledger}
         for message in self._messages.values():
-            waits = message.position is None
-            there[message.queue]["waiting" if waits else "retained" if message.retained else "kept"] += 1
+            there[message.queue][_whereabouts(message)] += 1
         return [
             QueueCounts(queue=queue, **dict(self._ledger[queue]), **dict(there[queue]))
             for queue in sorted(self._ledger)
@@ -295,10 +296,18 @@ def _position(member: Member) -> int:
     return member.position
 
 
+def _whereabouts(message: Message) -> str:
+    if message.position is None:
+        return "waiting"
+    if message.retained:
+        return "retained"
+    return "held" if message.held else "kept"
+
+
 def _is_selected(message: Message, selection: Selection) -> bool:
     return (
         (selection.queue is None or message.queue == selection.queue)
-        and (selection.everything or message.retained)
+        and (selection.everything or message.retained or message.held)
         and message.id > selection.after
         and (selection.ids is None or message.id in selection.ids)
         and (selection.caused_by is None or message.cause == selection.caused_by)

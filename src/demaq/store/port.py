@@ -59,6 +59,7 @@ class Processed:
     at: datetime
     version: int
     failed: bool = False
+    held: bool = False  # it is still to be sent
     transient: bool = False
     joins: tuple[Slice, ...] = ()
     entries: tuple[Entry, ...] = ()
@@ -93,6 +94,7 @@ class QueueCounts:
     reclaimed: int = 0
     waiting: int = 0
     retained: int = 0
+    held: int = 0  # not retained, but still to be sent
     kept: int = 0
 
     @property
@@ -104,18 +106,18 @@ class QueueCounts:
                 f"{self.queue}: {came} messages came in, but {self.waiting} wait and {went} were processed: "
                 f"{came - self.waiting - went:+d} are unaccounted for"
             )
-        there = self.retained + self.kept + self.reclaimed
+        there = self.retained + self.held + self.kept + self.reclaimed
         if went != there:
             return (
-                f"{self.queue}: {went} messages were processed, but {self.retained} are retained, {self.kept} kept and "
-                f"{self.reclaimed} reclaimed: {went - there:+d} are unaccounted for"
+                f"{self.queue}: {went} messages were processed, but {self.retained} are retained, {self.held} held, "
+                f"{self.kept} kept and {self.reclaimed} reclaimed: {went - there:+d} are unaccounted for"
             )
         return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which messages a person wants to see. Without `everything`, those that wait or are retained."""
+    """Which messages a person wants to see. Without `everything`, those that wait, are retained, or are to be sent."""
 
     queue: str | None = None
     everything: bool = False

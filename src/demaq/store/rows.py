@@ -55,7 +55,7 @@ def properties_text(properties: Mapping[str, Value]) -> str:
 def to_message(row: Sequence[Any]) -> Message:
     """A row with the columns of `sql.COLUMNS`, in their order."""
     (number, queue, body, properties, created, origin, cause, rule, rank, priority, due) = row[:11]
-    (position, processed, version, failed, retained) = row[11:]
+    (position, processed, version, failed, retained, held) = row[11:]
     values = json.loads(properties) if isinstance(properties, str) else properties
     return Message(
         id=number,
@@ -74,6 +74,7 @@ def to_message(row: Sequence[Any]) -> Message:
         version=version,
         state=_state(position, failed),
         retained=position is None or retained > 0,
+        held=held > 0,
     )
 
 

@@ -145,7 +145,8 @@ class SqlStore(ABC):
                 "version": done.version,
                 "failed": int(done.failed),
                 "retained": done_here.retained[done.message],
-                "ended": None if done_here.retained[done.message] else to_micros(done.at),
+                "held": int(done.held),
+                "ended": None if done.held or done_here.retained[done.message] else to_micros(done.at),
             }
             for done in batch
         ]
@@ -309,7 +310,7 @@ class SqlStore(ABC):
         if selection.queue is not None:
             yield "queue = :queue", "queue", selection.queue
         if not selection.everything:
-            yield "(position is null or retained > 0)", "", None
+            yield "(position is null or retained > 0 or held > 0)", "", None
         if selection.ids is not None:
             yield self._is_among("id", "ids"), "ids", self._list(selection.ids)
         if selection.caused_by is not None:
@@ -344,9 +345,9 @@ class SqlStore(ABC):
             ledger = self.ledger()
         found = []
         for queue in sorted({*there, *ledger}):
-            waiting, retained, kept = (int(number) for number in there.get(queue, (0, 0, 0)))
+            waiting, retained, held, kept = (int(number) for number in there.get(queue, (0, 0, 0, 0)))
             counted = ledger.get(queue, QueueCounts(queue=queue))
-            found.append(replace(counted, waiting=waiting, retained=retained, kept=kept))
+            found.append(replace(counted, waiting=waiting, retained=retained, held=held, kept=kept))
         return found
 
     def reclaim(self, before: datetime, limit: int) -> int:

@@ -33,7 +33,8 @@ update ledger set reclaimed = reclaimed + :number where queue = :queue;
 -- name: finish_message
 -- A message gets its position: only if it has none.
 update message
-set position = :position, processed = :at, version = :version, failed = :failed, retained = :retained, ended = :ended
+set position = :position, processed = :at, version = :version, failed = :failed, retained = :retained, held = :held,
+    ended = :ended
 where id = :message and position is null;
 
 -- name: next_due
@@ -113,5 +114,6 @@ select queue, outside, produced, completed, failed, reclaimed from ledger order 
 select queue,
        sum(case when position is null then 1 else 0 end),
        sum(case when position is not null and retained > 0 then 1 else 0 end),
-       sum(case when position is not null and retained = 0 then 1 else 0 end)
+       sum(case when position is not null and retained = 0 and held > 0 then 1 else 0 end),
+       sum(case when position is not null and retained = 0 and held = 0 then 1 else 0 end)
 from message group by queue;

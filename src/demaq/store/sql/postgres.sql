@@ -30,7 +30,7 @@ select {columns} from message where id = any(:ids);
 -- Messages lose a slice each time that they are named; gives those that have none left.
 update message set retained = retained - lost.number
 from (select id, count(*) as number from unnest(:ids::bigint[]) as s (id) group by id) as lost
-where message.id = lost.id returning message.id, message.retained;
+where message.id = lost.id returning message.id, message.retained + message.held;
 
 -- name: end_messages
 update message set ended = :at where id = any(:ids);
@@ -50,8 +50,8 @@ delete from reset where message = any(:ids);
 -- Messages get their positions: those that have none.
 update message
 set position = done.position, processed = done.at, version = done.version, failed = done.failed,
-    retained = done.retained, ended = done.ended
+    retained = done.retained, held = done.held, ended = done.ended
 from unnest(:messages::bigint[], :positions::bigint[], :ats::bigint[], :versions::bigint[], :faileds::bigint[],
-            :retaineds::bigint[], :endeds::bigint[])
-  as done (id, position, at, version, failed, retained, ended)
+            :retaineds::bigint[], :helds::bigint[], :endeds::bigint[])
+  as done (id, position, at, version, failed, retained, held, ended)
 where message.id = done.id and message.position is null;

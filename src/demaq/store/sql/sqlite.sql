@@ -31,7 +31,7 @@ select {columns} from message where id in (select value from json_each(:ids));
 -- name: release
 -- Messages lose a slice each time that they are named; gives those that have none left.
 update message set retained = retained - (select count(*) from json_each(:ids) where value = message.id)
-where id in (select value from json_each(:ids)) returning id, retained;
+where id in (select value from json_each(:ids)) returning id, retained + held;
 
 -- name: end_messages
 update message set ended = :at where id in (select value from json_each(:ids));

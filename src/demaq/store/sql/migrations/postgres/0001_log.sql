@@ -25,6 +25,7 @@ create table message (
   version    bigint,
   failed     bigint not null default 0,
   retained   bigint not null default 0,     -- how many slices it is a member of
+  held       bigint not null default 0,     -- 1: it is still to be sent
   ended      bigint                         -- when the last of them was reset, or it was processed without any
 );
 

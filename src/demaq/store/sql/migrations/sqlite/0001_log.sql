@@ -25,6 +25,7 @@ create table message (
   version    integer,
   failed     integer not null default 0,
   retained   integer not null default 0,     -- how many slices it is a member of
+  held       integer not null default 0,     -- 1: it is still to be sent
   ended      integer                         -- when the last of them was reset, or it was processed without any
 );
 
