@@ -14,6 +14,7 @@ from demaq.cli.run import run
 from demaq.cli.send import send
 from demaq.cli.slices import slices
 from demaq.cli.status import status
+from demaq.cli.test import test
 from demaq.cli.timers import timers
 from demaq.cli.trace import trace
 from demaq.cli.upkeep import compact, migrate
@@ -36,7 +37,7 @@ def main() -> None:
 
 
 _COMMANDS = (
-    *(check, explain, init),
+    *(check, explain, test, init),
     *(run, send, deploy),
     *(messages, slices, timers, errors, trace, status),
     *(migrate, compact, completion),

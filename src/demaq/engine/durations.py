@@ -22,7 +22,7 @@ def due_after(timeout: Value, now: datetime) -> datetime:
     """
     if timeout.type == "xs:dayTimeDuration":
         try:
-            return min(now + _duration(timeout.text), _LATEST)
+            return min(now + duration(timeout.text), _LATEST)
         except OverflowError:
             return _LATEST
     if timeout.type == "xs:dateTime":
@@ -36,7 +36,8 @@ def due_after(timeout: Value, now: datetime) -> datetime:
     )
 
 
-def _duration(text: str) -> timedelta:
+def duration(text: str) -> timedelta:
+    """The length of an `xs:dayTimeDuration`."""
     match = _DURATION.fullmatch(text)
     if match is None:
         raise DurationInvalid(f"`{text}` is no xs:dayTimeDuration")
