@@ -8,13 +8,13 @@ from pathlib import Path
 from lxml import etree
 
 from demaq.engine.compiled import Compiled
-from demaq.engine.driver import Made, fields, read_made, read_raised
+from demaq.engine.driver import FieldsInvalid, Made, fields, read_made, read_raised
 from demaq.engine.durations import DurationInvalid, due_after
-from demaq.engine.errors import error_body, kind_of
+from demaq.engine.errors import error_body, kind_of, printable
 from demaq.engine.limits import Limits
 from demaq.engine.plan import Plan
+from demaq.engine.properties import Properties
 from demaq.engine.records import Failure, Incoming, Outcome, Task
-from demaq.engine.values import system_map, time_text, value_map
 from demaq.engine.xml import MessageRefused, ReadMessage, read_message
 from demaq.model import SYSTEM_ERRORS, Message, NewMessage, Origin, PropertyMode, QueueKind, Value
 from demaq.xquery.saxon import Item, Saxon, SaxonError
@@ -29,6 +29,7 @@ class Admission:
         self._saxon = saxon
         self._limits = limits
         self._schemas = _Schemas(plan)
+        self._properties = Properties(plan)
         self.names: set[str] = set()  # that came from outside
 
     def new_message(
@@ -46,7 +47,7 @@ class Admission:
         read = read_message(made.body, self._limits) if self._may_be_too_large(made.body) else None
         self._schemas.check(queue.schema, made.body, read)
         due = None
-        properties = made.properties
+        properties = self._properties.values(made, {} if cause is None else cause.properties)
         if queue.kind is QueueKind.ECHO:
             due = self._due(properties, now)
         return NewMessage(
@@ -94,10 +95,19 @@ class Admission:
         self.names |= read.names
         document = self._parse(read.text)
         self._schemas.check(queue.schema, read.text, read)
-        made = self._made(incoming.queue, document, incoming.properties, {}, None, incoming.now)
-        # The text stays as it came.
-        whole = Made(made.queue, read.text, made.properties)
-        return self.new_message(whole, None, incoming.now, origin=Origin.OUTSIDE)
+        given = self._given(incoming.properties)
+        made = self._made(incoming.queue, document, read.text, given, None, incoming.now)
+        return self.new_message(made, None, incoming.now, origin=Origin.OUTSIDE)
+
+    def _given(self, properties: Mapping[str, Value]) -> dict[str, Value]:
+        """Properties from outside, as values of the types that they are declared with."""
+        found = {}
+        for name, value in properties.items():
+            if printable(value.text) != value.text:
+                raise MessageRefused(f"the property `{name}` has a character that XML does not allow", "property")
+            type_ = self._plan.property_type(name)
+            found[name] = Value(value.type if type_ in (None, "xs:anyAtomicType") else type_, value.text)
+        return found
 
     def _parse(self, text: str) -> Item:
         try:
@@ -109,26 +119,34 @@ class Admission:
         self,
         queue: str,
         document: Item,
+        body: str,
         given: Mapping[str, Value],
-        inherited: Mapping[str, Value],
         cause: Message | None,
         now: datetime,
     ) -> Made:
+        """With its properties. The text stays as it came."""
+        if queue not in self._compiled.computed and not given:
+            return Made(queue, body)
+        values = self._compiled.values
         text = self._saxon.call(
             self._compiled.admit,
             self._saxon.string(queue),
             document,
-            value_map(self._saxon, given),
-            value_map(self._saxon, inherited),
-            self._compiled.definitions[queue],
-            system_map(self._saxon, cause, now),
-            self._saxon.string(time_text(now)),
+            values.map(given),
+            values.map({} if cause is None else cause.properties),
+            values.system(cause, now),
+            values.time(now),
         )
-        parts = fields(text)
+        try:
+            parts = fields(text)
+        except FieldsInvalid as error:
+            raise MessageRefused(str(error)) from error
         if next(parts) == "E":
             raised = read_raised(parts)
             raise MessageRefused(raised.description, kind_of(raised.code))
-        return read_made(parts)
+        made = read_made(parts)
+        made.body = body
+        return made
 
     def fire(self, task: Task) -> Outcome:
         """A message of an echo queue goes on to its target."""
@@ -140,13 +158,12 @@ class Admission:
                 for name, value in message.properties.items()
                 if name not in ("timeout", "target") and self._is_settable(name, target)
             }
-            made = self._made(target, self._parse(message.body), given, message.properties, message, now)
-            produced = self.new_message(Made(target, message.body, made.properties), message, now, origin=Origin.TIMER)
-        except (MessageRefused, KeyError) as error:
-            if isinstance(error, MessageRefused):
-                failure = Failure(kind=error.kind, description=error.reason)
-            else:
-                failure = Failure(kind="system", description=f"there is no queue `{target}` any more")
+            if target not in self._plan.queues:
+                raise MessageRefused(f"there is no queue `{target}` any more", "system")
+            made = self._made(target, self._parse(message.body), message.body, given, message, now)
+            produced = self.new_message(made, message, now, origin=Origin.TIMER)
+        except MessageRefused as refused:
+            failure = Failure(kind=refused.kind, description=refused.reason)
             return Outcome(
                 message=message.id,
                 produced=self.error_messages([failure], message, now),
@@ -193,10 +210,9 @@ class Admission:
         self, queue: str, body: str, cause: Message | None, now: datetime, rule: str | None
     ) -> NewMessage:
         """A message of the system's own. If its properties cannot be computed, it goes without them."""
-        inherited = {} if cause is None else cause.properties
         try:
-            made = self._made(queue, self._saxon.document(body), {}, inherited, cause, now)
-            return self.new_message(Made(queue, body, made.properties), cause, now, rule, Origin.ERROR)
+            made = self._made(queue, self._saxon.document(body), body, {}, cause, now)
+            return self.new_message(made, cause, now, rule, Origin.ERROR)
         except (MessageRefused, SaxonError):
             bare = self._plan.queues[queue]
             return NewMessage(

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 
-from demaq.engine.driver import driver_text, joined
+from demaq.engine.driver import SEPARATOR, driver_text, index_name
 from demaq.engine.plan import Plan, PlanFunction
+from demaq.engine.values import Values
 from demaq.model import PropertyMode
 from demaq.store import Index
 from demaq.xquery.saxon import Item, Saxon
 
 _MODES = {PropertyMode.PLAIN: "plain", PropertyMode.FIXED: "fixed", PropertyMode.INHERITED: "inherited"}
+_ARRAYS = 4096  # arrays of rules that are kept
 
 
 class Compiled:
@@ -17,19 +19,48 @@ class Compiled:
     def __init__(self, plan: Plan, saxon: Saxon) -> None:
         self._plan = plan
         self._saxon = saxon
-        self.run, self.admit, self.names, self.identity = saxon.items(driver_text())
-        self.rules, self.starts = self._compiled([rule.function for rule in plan.rules])
-        values, _ = self._compiled([value.function for value in plan.values])
-        self._values = dict(zip((id(value) for value in plan.values), values, strict=True))
-        self.definitions = {queue: self._definitions(queue) for queue in plan.queues}
-        self.definitions_map = saxon.map(self.definitions)
-        self.paths = {queue: self._path_functions(queue) for queue in plan.queues}
-        self.collections = saxon.map(
-            {name: saxon.array([saxon.document(text) for text in texts]) for name, texts in plan.collections.items()}
+        functions, self.identity, to_time, self.no_paths = saxon.items(driver_text())
+        self.values = Values(saxon, to_time)
+        rules, self.starts = self._compiled([rule.function for rule in plan.rules])
+        self._rules = [self._rule(number, function) for number, function in enumerate(rules)]
+        self._rule_arrays: dict[tuple[int, ...], Item] = {}
+        self.reads_system = any(_reads_view(value.function) for value in plan.values)
+        self.indexes = {queue: _by_path(indexes) for queue, indexes in plan.indexes_by_queue.items()}
+        self.paths = self._path_functions()
+        self.computed = self._computed()
+        self.run, self.admit, self.names = saxon.called(
+            functions,
+            saxon.map(self.computed),
+            saxon.map(
+                {index_name(index.queue, index.path, index.kind.value): saxon.string("") for index in plan.indexes}
+            ),
+            saxon.map(
+                {
+                    name: saxon.array([saxon.document(text) for text in texts])
+                    for name, texts in plan.collections.items()
+                }
+            ),
+            saxon.string(SEPARATOR),
         )
-        self.indexes = saxon.map(
-            {joined(index.queue, index.path, index.kind.value): saxon.string("") for index in plan.indexes}
-        )
+
+    def rules(self, numbers: tuple[int, ...]) -> Item:
+        """Rules, as the driver takes them."""
+        found = self._rule_arrays.get(numbers)
+        if found is None:
+            found = self._saxon.array([self._rules[number] for number in numbers])
+            if len(self._rule_arrays) >= _ARRAYS:
+                self._rule_arrays.clear()
+            self._rule_arrays[numbers] = found
+        return found
+
+    def _rule(self, number: int, function: Item) -> Item:
+        rule = self._plan.rules[number]
+        slicing, key_type = "", ""
+        if rule.slicing is not None:
+            slicing, key_type = rule.slicing, self._plan.slicings[rule.slicing].key_type
+        text = self._saxon.string
+        view = "view" if _reads_view(rule.function) else ""
+        return self._saxon.array([text(str(number)), function, text(slicing), text(key_type), text(view)])
 
     def _compiled(self, functions: Sequence[PlanFunction]) -> tuple[list[Item], list[int]]:
         """The functions, and the line of its module's query at which each begins."""
@@ -48,20 +79,43 @@ class Compiled:
             found.update(zip(own, items, strict=True))
         return [found[number] for number in range(len(functions))], [starts[n] for n in range(len(functions))]
 
-    def _definitions(self, queue: str) -> Item:
-        """The properties of messages of a queue, in the order of their definition."""
-        rows = []
+    def _computed(self) -> dict[str, Item]:
+        """The properties that can be computed for messages of each queue, in the order of their definition."""
+        functions, _ = self._compiled([value.function for value in self._plan.values])
+        text = self._saxon.string
+        rows: dict[str, dict[str, Item]] = {queue: {} for queue in self._plan.queues}
         for known in self._plan.properties.values():
-            if queue not in known.queues:
-                continue
-            values = [value for value in self._plan.values if value.property == known.name and queue in value.queues]
-            compute = self._values[id(values[0])] if values else self._saxon.array([])
-            texts = [self._saxon.string(text) for text in (known.name, known.type, _MODES[known.mode])]
-            rows.append(self._saxon.array([*texts, compute]))
-        return self._saxon.array(rows)
+            for value, function in zip(self._plan.values, functions, strict=True):
+                if value.property != known.name:
+                    continue
+                view = "view" if _reads_view(value.function) else ""
+                row = self._saxon.array([text(known.name), text(_MODES[known.mode]), function, text(view)])
+                for queue in value.queues:
+                    if queue in known.queues:
+                        rows[queue].setdefault(known.name, row)
+        return {queue: self._saxon.array(list(found.values())) for queue, found in rows.items() if found}
 
-    def _path_functions(self, queue: str) -> tuple[tuple[Index, ...], Item]:
-        indexes = self._plan.indexes_by_queue[queue]
-        paths = dict.fromkeys(index.path for index in indexes)
-        functions = [self._saxon.items(f"function($m) {{ $m ! ({path}) ! string(.) }}")[0] for path in paths]
-        return indexes, self._saxon.array(functions)
+    def _path_functions(self) -> dict[str, Item]:
+        """For each queue that has indexes, a function that gives the values of their paths in a message."""
+        queues = [queue for queue, paths in self.indexes.items() if paths]
+        texts = []
+        for queue in queues:
+            parts = (
+                f'distinct-values($m ! ({path}) ! string(.)) ! ("I", "{number}", .)'
+                for number, path in enumerate(self.indexes[queue])
+            )
+            texts.append(f"function($m) {{ {', '.join(parts)} }}")
+        functions = self._saxon.items(",\n".join(texts)) if texts else []
+        return dict(zip(queues, functions, strict=True))
+
+
+def _by_path(indexes: Sequence[Index]) -> dict[str, list[Index]]:
+    found: dict[str, list[Index]] = {}
+    for index in indexes:
+        found.setdefault(index.path, []).append(index)
+    return found
+
+
+def _reads_view(function: PlanFunction) -> bool:
+    """Does a function read anything but the message and the slice? Its parameter is named once anyway."""
+    return function.text.count("$demaq:view") > 1

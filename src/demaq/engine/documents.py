@@ -1,9 +1,10 @@
 """Parsed messages, kept within a bound."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from demaq.model import Message
 from demaq.store import Member
 from demaq.xquery.saxon import Item
 
@@ -26,7 +27,12 @@ class Documents:
         self._size = 0
         self._parsed = 0
 
-    def missing(self, ids: Sequence[int]) -> list[int]:
+    def one(self, message: Message) -> Item:
+        """The document of a message."""
+        kept = self._kept.get(message.id)
+        return (kept or self._put(message.id, message.body)).document
+
+    def missing(self, ids: Iterable[int]) -> list[int]:
         return [number for number in ids if number not in self._kept]
 
     def keep(self, bodies: Mapping[int, str]) -> None:

@@ -4,8 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import resources
 
+from demaq.diagnostics import DemaqError
 from demaq.engine.records import Failure
 from demaq.model import Value
+
+SEPARATOR = "\x01"  # XML cannot hold it
+
+
+class FieldsInvalid(DemaqError):
+    """A text has a character that XML does not allow."""
 
 
 def driver_text() -> str:
@@ -15,33 +22,32 @@ def driver_text() -> str:
 def fields(text: str) -> Iterator[str]:
     """The fields of a string that `demaq:fields` made.
 
-    >>> list(fields("1:R2:123:a:b"))
-    ['R', '12', 'a:b']
+    >>> list(fields("2\\x01R\\x0112"))
+    ['R', '12']
     """
-    position = 0
-    while position < len(text):
-        colon = text.index(":", position)
-        end = colon + 1 + int(text[position:colon])
-        yield text[colon + 1 : end]
-        position = end
+    number, *found = text.split(SEPARATOR)
+    if len(found) != int(number):
+        raise FieldsInvalid("a text has the character U+0001, which XML does not allow")
+    return iter(found)
 
 
-def joined(*texts: str) -> str:
-    """The same as `demaq:fields`.
+def index_name(queue: str, path: str, kind: str) -> str:
+    """The same as `demaq:index`.
 
-    >>> joined("R", "12", "a:b")
-    '1:R2:123:a:b'
+    >>> index_name("orders", "/order/id", "t")
+    'orders t9 /order/id '
     """
-    return "".join(f"{len(text)}:{text}" for text in texts)
+    return f"{queue} {kind}{len(path)} {path} "
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Made:
-    """A message for a queue."""
+    """A message for a queue, with the properties that it is given (None: without a value) and those computed for it."""
 
     queue: str
     body: str
-    properties: dict[str, Value]
+    given: dict[str, Value | None] = field(default_factory=dict)
+    computed: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,28 +98,44 @@ class RunResult:
 def read_run(text: str) -> RunResult:
     result = RunResult()
     parts = fields(text)
+    rule = RuleResult(-1)
+    made = Made("", "")
     for part in parts:
         if part == "R":
-            result.rules.append(RuleResult(int(next(parts))))
+            rule = RuleResult(int(next(parts)))
+            result.rules.append(rule)
+        elif part == "Q":
+            made = Made(next(parts), next(parts))
+            rule.actions.append(made)
         elif part == "I":
-            result.values.append((int(next(parts)) - 1, next(parts)))
+            result.values.append((int(next(parts)), next(parts)))
         elif part == "E":
-            result.rules[-1].raised = read_raised(parts)
+            rule.raised = read_raised(parts)
         elif part == "N":
-            _, _, *what = fields(next(parts))
-            result.rules[-1].needed = Needed(tuple(what))
+            rule.needed = Needed(tuple(next(parts) for _ in range(int(next(parts)))))
         elif part == "X":
-            result.rules[-1].actions.append(MadeReset(next(parts), Value(next(parts), next(parts))))
+            rule.actions.append(MadeReset(next(parts), Value(next(parts), next(parts))))
         else:
-            assert part == "Q", part
-            result.rules[-1].actions.append(read_made(parts))
+            _read_property(part, parts, made)
     return result
 
 
 def read_made(parts: Iterator[str]) -> Made:
-    queue, body, number = next(parts), next(parts), int(next(parts))
-    properties = {next(parts): Value(next(parts), next(parts)) for _ in range(number)}
-    return Made(queue, body, properties)
+    made = Made(next(parts), next(parts))
+    for part in parts:
+        _read_property(part, parts, made)
+    return made
+
+
+def _read_property(part: str, parts: Iterator[str], made: Made) -> None:
+    name = next(parts)
+    if part == "V":
+        made.computed[name] = next(parts)
+    elif part == "P":
+        made.given[name] = Value(next(parts), next(parts))
+    else:
+        assert part == "O", part
+        made.given[name] = None
 
 
 def read_raised(parts: Iterator[str]) -> Raised:

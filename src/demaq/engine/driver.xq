@@ -1,27 +1,29 @@
 xquery version "3.1";
-(: Runs the rules of one message, and gives back what they do as one string: a row of fields, each with its length
-   before it. See driver.py, which reads it.
+(: Runs the rules of one message, and gives back what they do as one string: fields with a separator between them that no
+   text of XQuery can contain; the first says how many there are. See driver.py, which reads it.
 
    Fields of the result, by their first:
-     R number                              what follows comes from this rule
-     Q queue body n (name type text)*      a message for a queue, with n properties
-     X slicing type key                    a reset
-     E code description line column        the rule failed
-     N needed                              the rule needs something that is not loaded: again fields, M n what*
-     I number value                        a value of an indexed path :)
+     R number                       what follows comes from this rule
+     Q queue body                   a message for a queue
+     P name type text               a property that it is given
+     O name                         a property that it is given, but without a value
+     V name text                    a property that is computed for it
+     X slicing type key             a reset
+     E code description line column the rule failed
+     N n what*                      the rule needs something that is not loaded
+     I number value                 a value of an indexed path :)
 
 declare namespace demaq = "http://demaq.org/runtime";
+declare namespace array = "http://www.w3.org/2005/xpath-functions/array";
 declare namespace map = "http://www.w3.org/2005/xpath-functions/map";
 declare namespace err = "http://www.w3.org/2005/xqt-errors";
 
-declare variable $demaq:options := map { "method" : "xml", "omit-xml-declaration" : true(), "indent" : false() };
-
-declare function demaq:fields($texts as xs:string*) as xs:string {
-  string-join($texts ! (string-length(.) || ":" || .))
+declare function demaq:fields($texts as xs:string*, $separator as xs:string) as xs:string {
+  string-join((string(count($texts)), $texts), $separator)
 };
 
 declare function demaq:missing($what as xs:string+) as item()* {
-  error(xs:QName("demaq:missing"), demaq:fields(("M", string(count($what)), $what)))
+  error(xs:QName("demaq:missing"), "something is not loaded", $what)
 };
 
 declare function demaq:cast($type as xs:string, $text as xs:string) as xs:anyAtomicType {
@@ -95,14 +97,18 @@ declare function demaq:typed($values as map(*), $name as xs:string) as xs:anyAto
   $values($name) ! demaq:cast(.(1), .(2))
 };
 
-declare function demaq:whole($loaded as map(*), $name as xs:string) as document-node()* {
-  if (map:contains($loaded("queues"), $name)) then $loaded("queues")($name)?*
-  else demaq:missing(("queue", $name))
+(: How a lookup, without its value, is called. :)
+declare function demaq:index($queue as xs:string, $path as xs:string, $kind as xs:string) as xs:string {
+  $queue || " " || $kind || string-length($path) || " " || $path || " "
+};
+
+declare function demaq:whole($queues as map(*), $name as xs:string) as document-node()* {
+  if (map:contains($queues, $name)) then $queues($name)?* else demaq:missing(("queue", $name))
 };
 
 (: The messages in which a path has one of the keys: found by an index if there is one for the kind of the keys. :)
 declare function demaq:found(
-  $loaded as map(*), $queue as xs:string, $path as xs:string, $key as array(*)?
+  $indexes as map(*), $queues as map(*), $lookups as map(*), $queue as xs:string, $path as xs:string, $key as array(*)?
 ) as document-node()* {
   let $keys := data($key?*)
   let $kind :=
@@ -111,154 +117,176 @@ declare function demaq:found(
                                          or $k instance of xs:anyURI) then "t"
     else if (every $k in $keys satisfies $k instance of xs:numeric) then "n"
     else ()
+  let $index := $kind ! demaq:index($queue, $path, .)
   return
-    if (empty($key) or empty($kind) or not(map:contains($loaded("indexes"), demaq:fields(($queue, $path, $kind)))))
-    then demaq:whole($loaded, $queue)
+    if (empty($index) or not(map:contains($indexes, $index))) then demaq:whole($queues, $queue)
     else
       let $values := distinct-values(if ($kind = "t") then $keys ! string() else $keys ! string(xs:double(.)))
-      let $names := $values ! demaq:fields(($queue, $path, $kind, .))
-      let $absent := $values[not(map:contains($loaded("lookups"), demaq:fields(($queue, $path, $kind, .))))]
+      let $absent := $values[not(map:contains($lookups, $index || .))]
       return
         if (exists($absent)) then demaq:missing(("lookup", $queue, $path, $kind, $absent))
-        else if (count($names) = 1) then $loaded("lookups")($names)?*
-        else (for $name in $names return $loaded("lookups")($name)?*) | ()
+        else if (count($values) = 1) then $lookups($index || $values)?*
+        else (for $value in $values return $lookups($index || $value)?*) | ()
 };
 
-declare function demaq:view($loaded as map(*), $slicing as xs:string) as map(*) {
+(: What a rule can ask for. :)
+declare function demaq:view(
+  $collections as map(*), $indexes as map(*), $queues as map(*), $lookups as map(*), $properties as map(*),
+  $of as map(*), $slicing as xs:string
+) as map(*) {
   map {
-    "queue" : function($name) { demaq:whole($loaded, $name) },
-    "lookup" : function($queue, $path, $key) { demaq:found($loaded, $queue, $path, $key) },
-    "collection" : function($name) { $loaded("collections")($name)?* },
-    "property" : function($name) { demaq:typed($loaded("properties"), $name) },
+    "queue" : function($name) { demaq:whole($queues, $name) },
+    "lookup" : function($queue, $path, $key) { demaq:found($indexes, $queues, $lookups, $queue, $path, $key) },
+    "collection" : function($name) { $collections($name)?* },
+    "property" : function($name) { demaq:typed($properties, $name) },
     "property-of" : function($name, $root) {
-      let $known := $loaded("of")(generate-id($root))
+      let $known := $of(generate-id($root))
       return
         if (exists($known)) then demaq:typed($known, $name)
-        else if (map:contains($loaded("of"), "*")) then () (: the node belongs to no message :)
+        else if (map:contains($of, "*")) then () (: the node belongs to no message :)
         else demaq:missing(("of", generate-id($root)))
     },
     "slicing" : $slicing
   }
 };
 
-(: A message that a rule makes, or that comes from outside: its text, and its properties.
-   `definitions` are those of its queue: name, type, mode, and the function that computes the value, or an array. :)
+(: A message that a rule makes, or that comes from outside: its text, what it is given, and what is computed for it.
+   `computed` are the properties of its queue that can be computed: name, mode, and function. :)
 declare function demaq:message(
-  $queue as xs:string, $body as node(), $explicit as map(*), $inherited as map(*), $definitions as array(*),
+  $queue as xs:string, $body as node(), $given as map(*), $inherited as map(*), $computed as array(*)*,
   $system as map(*), $now as xs:dateTime
 ) as xs:string* {
   let $document := if ($body instance of document-node()) then $body else document { $body }
-  let $sound :=
-    if (count($document/*) = 1 and empty($document/text()[normalize-space()])) then ()
-    else error(xs:QName("demaq:message"), "what is enqueued is no message: a message is one element")
-  let $given := map:merge((
-    for $name in map:keys($explicit) let $value := $explicit($name)
-    return
-      if (count($value) > 1) then error(xs:QName("demaq:property"), "the property `" || $name || "` has several values")
-      else $value ! map { $name : [ demaq:type(.), string(.) ] }, $system))
-  let $view := map { "property" : function($name) { demaq:typed($given, $name) } }
-  let $own := map:merge((
-    for $definition in $definitions?*
-    let $name := $definition(1), $type := $definition(2), $mode := $definition(3), $compute := $definition(4)
-    let $set :=
-      if ($mode != "fixed" and map:contains($explicit, $name)) then $explicit($name) ! string(.)
-      else if ($mode = "inherited" and map:contains($inherited, $name)) then $inherited($name)(2)
-      else if (not($compute instance of array(*))) then demaq:computed($name, $compute, $document, $view, $now)
-      else ()
-    return $set ! map { $name : [ $type, . ] }))
-  let $others :=
-    for $name in map:keys($given)
-    where not($definitions?* ! .(1) = $name) and not(starts-with($name, "sys:") and $name != "sys:connection")
-    return map { $name : $given($name) }
-  let $all := map:merge(($own, $others, $inherited("sys:connection") ! map { "sys:connection" : . }))
   return (
-    $sound, "Q", $queue, serialize($document, $demaq:options), string(map:size($all)),
-    for $name in sort(map:keys($all)) return ($name, $all($name)?*)
+    if (count($document/*) = 1 and empty($document/text()[normalize-space()])) then ()
+    else error(xs:QName("demaq:message"), "what is enqueued is no message: a message is one element"),
+    "Q", $queue, serialize($document),
+    if (map:size($given) eq 0) then () else map:for-each($given, demaq:given#2),
+    for $property in $computed
+    let $name := $property(1), $mode := $property(2)
+    return
+      if ($mode ne "fixed" and map:contains($given, $name)) then ()
+      else if ($mode eq "inherited" and map:contains($inherited, $name)) then ()
+      else demaq:computed($property, $document, $given, $system, $now)
   )
 };
 
 declare function demaq:computed(
-  $name as xs:string, $compute as function(*), $document as document-node(), $view as map(*), $now as xs:dateTime
-) as xs:string? {
-  try { array { $compute($document, $view, $now) }?* ! string(.) }
+  $property as array(*), $document as document-node(), $given as map(*), $system as map(*), $now as xs:dateTime
+) as xs:string* {
+  try {
+    let $view := if ($property(4) eq "") then map { } else demaq:own($given, $system)
+    let $value := array { $property(3)($document, $view, $now) }
+    return if (array:size($value) eq 0) then () else ("V", $property(1), string($value(1)))
+  }
   catch * {
-    error(xs:QName("demaq:property"), "the property `" || $name || "` cannot be computed: " || $err:description)
+    error(xs:QName("demaq:property"),
+          "the property `" || $property(1) || "` cannot be computed: " || $err:description)
+  }
+};
+
+declare function demaq:given($name as xs:string, $value as xs:anyAtomicType*) as xs:string+ {
+  if (empty($value)) then ("O", $name)
+  else if (count($value) > 1)
+  then error(xs:QName("demaq:property"), "the property `" || $name || "` has several values")
+  else ("P", $name, demaq:type($value), string($value))
+};
+
+(: What a property that is computed can ask for: what the message was given, and what the system knows of it. :)
+declare function demaq:own($given as map(*), $system as map(*)) as map(*) {
+  map {
+    "property" : function($name) {
+      let $value := $given($name)
+      return if (exists($value)) then demaq:cast(demaq:type($value), string($value)) else demaq:typed($system, $name)
+    }
+  }
+};
+
+(: A value that came from outside. :)
+declare function demaq:read($given as map(*), $name as xs:string) as xs:anyAtomicType? {
+  try { array { demaq:typed($given, $name) }?* }
+  catch * {
+    error(xs:QName("demaq:property"), "this is no value of the property `" || $name || "`: " || $err:description)
+  }
+};
+
+(: Functions that run the rules of a message, and that admit a message from outside, or one that the system makes.
+
+   Everything that a rule needs beside the message comes as an argument: `rules` are arrays of a rule's number, its
+   function, its slicing, the type of the slicing's key, and whether it reads its view; `slices` has for each slicing the
+   key and the members; `paths` gives the values of indexed paths. :)
+declare function demaq:functions(
+  $computed as map(*), $indexes as map(*), $collections as map(*), $separator as xs:string
+) as function(*)+ {
+  function(
+    $message as document-node(), $now as xs:dateTime, $rules as array(*), $slices as map(*), $queues as map(*),
+    $lookups as map(*), $properties as map(*), $of as map(*), $system as map(*), $paths as function(*)
+  ) as xs:string {
+    demaq:fields((
+      for $rule in $rules?*
+      return (
+        "R", $rule(1),
+        try {
+          array {
+            let $slicing := $rule(3)
+            let $slice := if ($slicing eq "") then () else $slices($slicing)
+            let $view :=
+              if ($rule(5) eq "") then map { }
+              else demaq:view($collections, $indexes, $queues, $lookups, $properties, $of, $slicing)
+            for $action in array {
+              if (empty($slice)) then $rule(2)($message, (), (), $view, $now)
+              else $rule(2)($message, $slice(2)?*, demaq:cast($rule(4), $slice(1)), $view, $now)
+            }?*
+            return
+              if ($action instance of map(*)) then demaq:action($action, $properties, $computed, $system, $now) else ()
+          }?*
+        }
+        catch demaq:missing { "N", string(count($err:value)), $err:value ! string(.) }
+        catch * {
+          "E", string($err:code), string($err:description), string(($err:line-number, 0)[1]),
+          string(($err:column-number, 0)[1])
+        }
+      ),
+      $paths($message)
+    ), $separator)
+  },
+  function(
+    $queue as xs:string, $message as document-node(), $given as map(*), $inherited as map(*), $system as map(*),
+    $now as xs:dateTime
+  ) as xs:string {
+    demaq:fields(
+      try {
+        array {
+          let $typed := map:merge(for $name in map:keys($given) return map { $name : demaq:read($given, $name) })
+          return demaq:message($queue, $message, $typed, $inherited, $computed($queue)?*, $system, $now)
+        }?*
+      }
+      catch * { "E", string($err:code), string($err:description), "0", "0" },
+      $separator)
+  },
+  function($message as document-node()) as xs:string {
+    demaq:fields(($message/* ! demaq:name(.), distinct-values($message//* ! demaq:name(.))), $separator)
   }
 };
 
 declare function demaq:action(
-  $action as map(*), $loaded as map(*), $definitions as map(*), $system as map(*), $now as xs:dateTime
+  $action as map(*), $properties as map(*), $computed as map(*), $system as map(*), $now as xs:dateTime
 ) as xs:string* {
   switch ($action("do"))
   case "enqueue" return
-    demaq:message($action("queue"), $action("body"), $action("properties"), $loaded("properties"),
-                  $definitions($action("queue")), $system, $now)
+    demaq:message($action("queue"), $action("body"), $action("properties"), $properties,
+                  $computed($action("queue"))?*, $system, $now)
   case "reset" return
     if (empty($action("key"))) then ()
     else ("X", $action("slicing"), demaq:type($action("key")), string($action("key")))
   default return error(xs:QName("demaq:action"), "there is no action `" || $action("do") || "`")
 };
 
-(: Everything that the rules of a message do. Each task is the number of a rule, its function, its slicing, the members
-   of the slice, the type of the key, and the key. :)
-declare function demaq:run(
-  $message as document-node(), $now as xs:string, $tasks as array(*), $loaded as map(*), $definitions as map(*),
-  $system as map(*), $paths as array(*)
-) as xs:string {
-  let $time := xs:dateTime($now)
-  return demaq:fields((
-    for $task in $tasks?*
-    return (
-      "R", string($task(1)),
-      try {
-        array {
-          let $slicing := $task(3)
-          let $key := if ($slicing = "") then () else demaq:cast($task(5), $task(6))
-          for $action in array { $task(2)($message, $task(4)?*, $key, demaq:view($loaded, $slicing), $time) }?*
-          return
-            if ($action instance of map(*)) then demaq:action($action, $loaded, $definitions, $system, $time) else ()
-        }?*
-      }
-      catch demaq:missing { "N", $err:description }
-      catch * {
-        "E", string($err:code), string($err:description), string(($err:line-number, 0)[1]),
-        string(($err:column-number, 0)[1])
-      }
-    ),
-    for $path at $number in $paths?*
-    for $value in distinct-values($path($message))
-    return ("I", string($number), $value)
-  ))
-};
-
-(: A message from outside, or one that the system makes. :)
-declare function demaq:admit(
-  $queue as xs:string, $message as document-node(), $given as map(*), $inherited as map(*), $definitions as array(*),
-  $system as map(*), $now as xs:string
-) as xs:string {
-  demaq:fields(
-    try {
-      array {
-        let $explicit := map:merge(for $name in map:keys($given) return map { $name : demaq:typed($given, $name) })
-        return demaq:message($queue, $message, $explicit, $inherited, $definitions, $system, xs:dateTime($now))
-      }?*
-    }
-    catch * { "E", string($err:code), string($err:description), "0", "0" }
-  )
-};
-
-(: The root element and the names of all elements. :)
-declare function demaq:names($message as document-node()) as xs:string {
-  demaq:fields(($message/* ! demaq:name(.), distinct-values($message//* ! demaq:name(.))))
-};
-
+(: The name of an element, as conditions of rules have it. :)
 declare function demaq:name($element as element()) as xs:string {
   let $uri := namespace-uri($element)
   return if ($uri = "") then local-name($element) else "Q{" || $uri || "}" || local-name($element)
 };
 
-declare function demaq:identity($message as document-node()) as xs:string {
-  generate-id($message)
-};
-
-demaq:run#7, demaq:admit#7, demaq:names#1, demaq:identity#1
+demaq:functions#4, function($message as document-node()) { generate-id($message) }, xs:dateTime#1,
+function($message as document-node()) { () }

@@ -33,18 +33,18 @@ def error_body(failure: Failure, queue: str, at: datetime, message: Message | No
     if message is not None:
         initial.append(etree.fromstring(message.body, etree.XMLParser(huge_tree=True, resolve_entities=False)))
     elif raw is not None:
-        initial.text = _printable(raw[:_LONGEST])
+        initial.text = printable(raw[:_LONGEST])
     return str(etree.tostring(root, encoding="unicode"))
 
 
 def _add(parent: "etree._Element", name: str, text: str) -> None:
-    etree.SubElement(parent, name).text = _printable(text)
+    etree.SubElement(parent, name).text = printable(text)
 
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """Without characters that XML cannot hold."""
     return _FORBIDDEN.sub("\ufffd", text)
 

@@ -7,26 +7,18 @@ from datetime import datetime
 from demaq.engine.admission import Admission
 from demaq.engine.compiled import Compiled
 from demaq.engine.documents import Documents
-from demaq.engine.driver import (
-    MadeReset,
-    Raised,
-    RuleResult,
-    fields,
-    joined,
-    read_run,
-)
+from demaq.engine.driver import FieldsInvalid, MadeReset, Raised, RuleResult, fields, index_name, read_run
 from demaq.engine.errors import kind_of
 from demaq.engine.history import History
 from demaq.engine.limits import Limits
 from demaq.engine.plan import Plan, PlanRule
 from demaq.engine.records import Batch, Failure, Outcome, Task
-from demaq.engine.values import canonical, index_key, readable, system_map, time_text, value_map
+from demaq.engine.relevance import Names, Relevance
+from demaq.engine.values import canonical, index_key, readable
 from demaq.engine.xml import MessageRefused
 from demaq.model import SYSTEM_PROPERTIES, Message, NewMessage, PropertyMode, Slice
 from demaq.store import Entry, Index, KeyKind, Member, Reader, Reset
 from demaq.xquery.saxon import Item, Saxon, SaxonError
-
-_FEW_RULES = 8  # to evaluate so many costs less than to look which of them can be skipped
 
 
 @dataclass(slots=True)
@@ -34,7 +26,8 @@ class _Run:
     """A message on its way: what is loaded for it, and what its rules did so far."""
 
     task: Task
-    rules: list[int]
+    slices: tuple[Slice, ...]
+    rules: tuple[int, ...]
     queues: set[str] = field(default_factory=set)
     entries: dict[str, Entry] = field(default_factory=dict)  # by the name under which the driver looks for each
     of: bool = False
@@ -42,6 +35,25 @@ class _Run:
     values: list[tuple[int, str]] = field(default_factory=list)
     has_values: bool = False
     seen: set[int] = field(default_factory=set)
+    needed: "_Needed" = field(default_factory=lambda: _Needed({}, {}, {}))
+
+    def left(self) -> tuple[int, ...]:
+        """The rules that are not done yet."""
+        return tuple(number for number in self.rules if number not in self.results) if self.results else self.rules
+
+
+@dataclass(frozen=True, slots=True)
+class _Needed:
+    """The messages that rules are given: by slice, by queue, and by the name of a lookup."""
+
+    slices: dict[Slice, list[Member]]
+    queues: dict[str, list[Member]]
+    lookups: dict[str, list[Member]]
+
+    def every(self) -> Iterator[list[Member]]:
+        yield from self.slices.values()
+        yield from self.queues.values()
+        yield from self.lookups.values()
 
 
 @dataclass(slots=True)
@@ -64,8 +76,12 @@ class Evaluator:
         self._compiled = Compiled(plan, self._saxon)
         self.admission = Admission(plan, self._compiled, self._saxon, limits)
         self._documents = Documents(self._saxon.document, limits.cache)
+        self._relevance = Relevance(plan)
         self._care = Care()
-        self._inherited = {known.name for known in plan.properties.values() if known.mode is PropertyMode.INHERITED}
+        self._inherited = frozenset(
+            known.name for known in plan.properties.values() if known.mode is PropertyMode.INHERITED
+        )
+        self._nothing = self._saxon.map({})
 
     # Processing
 
@@ -75,121 +91,138 @@ class Evaluator:
         history = History(reader, self.plan, batch)
         slices = {task.message.id: self.plan.slices(task.message) for task in batch.tasks}
         history.load(slices=(slice_ for found in slices.values() for slice_ in found))
-        runs = {}
-        for task in batch.tasks:
-            if not task.fires:
-                self._keep(history, [task.message.id])
-                runs[task.message.id] = _Run(task, self._applicable(task, slices[task.message.id]))
+        runs = {task.message.id: self._run(task, slices[task.message.id]) for task in batch.tasks if not task.fires}
         pending = list(runs.values())
         while pending:
             self._load(history, pending)
-            pending = [run for run in pending if not self._advance(run, history, slices[run.task.message.id])]
+            pending = [run for run in pending if not self._advance(run, history)]
         for task in batch.tasks:
-            if task.fires:
-                yield self.admission.fire(task)
-            else:
-                yield self._outcome(runs[task.message.id], slices[task.message.id])
+            yield self.admission.fire(task) if task.fires else self._outcome(runs[task.message.id])
         self._documents.trim()
 
-    def _applicable(self, task: Task, slices: tuple[Slice, ...]) -> list[int]:
-        """The rules that may do something for a message."""
-        own = {slice_.slicing for slice_ in slices}
-        rules = [
-            number
-            for number in self.plan.rules_by_queue.get(task.message.queue, ())
-            if self.plan.rules[number].slicing is None or self.plan.rules[number].slicing in own
-        ]
-        if len(rules) <= _FEW_RULES:
-            return rules
-        document = self._documents.in_order([Member(task.position, task.message.id)])[task.message.id]
-        root, *names = fields(self._saxon.call(self._compiled.names, document))
-        known = frozenset(names)
-        return [number for number in rules if self.plan.rules[number].skip.holds(root, known)]
+    def _run(self, task: Task, slices: tuple[Slice, ...]) -> _Run:
+        """With the rules that may do something for a message."""
+        message = task.message
+        own = [slice_.slicing for slice_ in slices]
+        rules = self._relevance.rules(message.queue, own, message.body, lambda: self._names(message))
+        queues = {queue for number in rules for queue in self.plan.rules[number].reads}
+        return _Run(task, slices, rules, queues, has_values=not slices or message.queue not in self._compiled.paths)
 
-    def _keep(self, history: History, ids: Iterable[int]) -> None:
-        absent = self._documents.missing(list(ids))
-        if absent:
-            self._documents.keep(history.bodies(absent))
+    def _names(self, message: Message) -> Names:
+        document = self._documents.one(message)
+        root, *names = fields(self._saxon.call(self._compiled.names, document))
+        return root, frozenset(names)
 
     def _load(self, history: History, runs: Sequence[_Run]) -> None:
-        for run in runs:
-            run.queues |= {queue for number in run.rules for queue in self.plan.rules[number].reads}
+        """All that these ask for, and the messages in it, with few questions to the store."""
         history.load(
             queues=(queue for run in runs for queue in run.queues),
             entries=(entry for run in runs for entry in run.entries.values()),
         )
+        for run in runs:
+            run.needed = self._needed(run, history)
+        history.bodies(
+            self._documents.missing(
+                dict.fromkeys(member.message for run in runs for found in run.needed.every() for member in found)
+            )
+        )
 
-    def _advance(self, run: _Run, history: History, slices: tuple[Slice, ...]) -> bool:
+    def _needed(self, run: _Run, history: History) -> "_Needed":
+        """What the rules that are left are given. The message itself is among the messages of its slices and queue."""
+        task = run.task
+        own = Member(task.position, task.message.id)
+        left = run.left()
+        slicings = {self.plan.rules[number].slicing for number in left}
+        slices = {
+            slice_: [*history.slice(slice_, task.position), own] for slice_ in run.slices if slice_.slicing in slicings
+        }
+        queues = {queue: history.queue(queue, task.position) for queue in run.queues}
+        lookups = {name: history.found(entry, task.position) for name, entry in run.entries.items()}
+        if task.message.queue in queues:
+            queues[task.message.queue].append(own)
+        for name, found in lookups.items():
+            if run.entries[name].index.queue == task.message.queue:
+                found.append(own)
+        return _Needed(slices, queues, lookups)
+
+    def _advance(self, run: _Run, history: History) -> bool:
         """Evaluate the rules that are not done yet; whether all are done now."""
-        left = [number for number in run.rules if number not in run.results]
+        left = run.left()
         if self._care.one_by_one:
             for number in left:
                 self._care.begin(run.task.message.id, number)
                 if number in self._care.failures:
                     run.results[number] = RuleResult(number, failure=self._care.failures[number])
                 else:
-                    self._evaluate(run, [number], history, slices)
-        elif left or (slices and not run.has_values):
+                    self._evaluate(run, (number,), history)
+        elif left or not run.has_values:
             self._care.begin(run.task.message.id, -1)
-            self._evaluate(run, left, history, slices)
-        return all(number in run.results for number in run.rules)
+            self._evaluate(run, left, history)
+        return len(run.results) == len(run.rules)
 
-    def _evaluate(self, run: _Run, left: list[int], history: History, slices: tuple[Slice, ...]) -> None:
+    def _evaluate(self, run: _Run, left: tuple[int, ...], history: History) -> None:
         """Evaluate these rules. What cannot be caught inside, such as endless recursion, is tried out rule by rule."""
         try:
-            self._note(run, self._call(run, left, history, slices))
-        except SaxonError as error:
+            self._note(run, self._call(run, left, history))
+        except (SaxonError, FieldsInvalid) as error:
             if len(left) == 1:
-                raised = Raised("demaq:resource", error.message, 0, 0)
-                run.results[left[0]] = RuleResult(left[0], raised=raised)
+                code = "demaq:resource" if isinstance(error, SaxonError) else "demaq:message"
+                run.results[left[0]] = RuleResult(left[0], raised=Raised(code, str(error), 0, 0))
                 return
             for number in left:
-                self._evaluate(run, [number], history, slices)
+                self._evaluate(run, (number,), history)
 
-    def _call(self, run: _Run, left: list[int], history: History, slices: tuple[Slice, ...]) -> str:
-        task = run.task
-        members = {slice_.slicing: history.slice(slice_, task.position) for slice_ in slices}
-        members = {slicing: [*found, Member(task.position, task.message.id)] for slicing, found in members.items()}
-        queues = {queue: history.queue(queue, task.position) for queue in run.queues}
-        lookups = {name: history.found(entry, task.position) for name, entry in run.entries.items()}
-        # The message itself is among the messages of its queue.
-        own = Member(task.position, task.message.id)
-        for queue, found in queues.items():
-            if queue == task.message.queue:
-                found.append(own)
-        for name, found in lookups.items():
-            if run.entries[name].index.queue == task.message.queue:
-                found.append(own)
-        read = {member.message: member for found in (*queues.values(), *lookups.values()) for member in found}
-        run.seen |= read.keys()
-        needed = {slicing: found for slicing, found in members.items() if self._needs_slice(left, slicing)}
-        every = {member.message: member for found in needed.values() for member in found} | read
-        every[task.message.id] = Member(task.position, task.message.id)
-        ordered = sorted(every.values(), key=lambda member: member.position)
-        self._keep(history, (member.message for member in ordered))
-        documents = self._documents.in_order(ordered)
-        arrays = {
-            slicing: self._saxon.array([documents[member.message] for member in found])
-            for slicing, found in needed.items()
+    def _call(self, run: _Run, left: tuple[int, ...], history: History) -> str:
+        task, needed = run.task, run.needed
+        read = [member for found in (*needed.queues.values(), *needed.lookups.values()) for member in found]
+        run.seen.update(member.message for member in read)
+        every = {task.message.id: Member(task.position, task.message.id)}
+        every.update((member.message, member) for found in needed.slices.values() for member in found)
+        every.update((member.message, member) for member in read)
+        documents = self._in_order(list(every.values()), history)
+
+        def array(members: Iterable[Member]) -> Item:
+            return self._saxon.array([documents[member.message] for member in members])
+
+        slices = {
+            slice_.slicing: self._saxon.array([self._saxon.string(slice_.key), array(found)])
+            for slice_, found in needed.slices.items()
         }
-        loaded = self._loaded(run, left, documents, queues, lookups, history)
-        keys = {slice_.slicing: slice_.key for slice_ in slices}
-        tasks = self._saxon.array([self._task(number, arrays, keys) for number in left])
-        _, paths = self._compiled.paths[task.message.queue]
-        wants_values = bool(slices) and not run.has_values
+        values = self._compiled.values
         return self._saxon.call(
             self._compiled.run,
             documents[task.message.id],
-            self._saxon.string(time_text(task.now)),
-            tasks,
-            loaded,
-            self._compiled.definitions_map,
-            system_map(self._saxon, task.message, task.now),
-            paths if wants_values else self._saxon.array([]),
+            values.time(task.now),
+            self._compiled.rules(left),
+            self._saxon.map(slices),
+            self._saxon.map({queue: array(members) for queue, members in needed.queues.items()}),
+            self._saxon.map({name: array(members) for name, members in needed.lookups.items()}),
+            self._properties(task.message, left),
+            self._of(documents, history) if run.of else self._nothing,
+            values.system(task.message, task.now) if self._compiled.reads_system else self._nothing,
+            self._compiled.no_paths if run.has_values else self._compiled.paths[task.message.queue],
         )
 
-    def _needs_slice(self, rules: Sequence[int], slicing: str) -> bool:
-        return any(self.plan.rules[number].slicing == slicing for number in rules)
+    def _in_order(self, members: list[Member], history: History) -> dict[int, Item]:
+        """The documents of messages, whose order is that of their positions."""
+        members.sort(key=lambda member: member.position)
+        absent = self._documents.missing(member.message for member in members)
+        if absent:
+            self._documents.keep(history.bodies(absent))
+        return self._documents.in_order(members)
+
+    def _properties(self, message: Message, rules: tuple[int, ...]) -> Item:
+        """The properties of a message that these rules read, or that messages inherit from it."""
+        wanted = self._inherited.union(*(self.plan.rules[number].properties for number in rules))
+        return self._compiled.values.map(readable(message, sorted(wanted))) if wanted else self._nothing
+
+    def _of(self, documents: Mapping[int, Item], history: History) -> Item:
+        """All properties of messages, by the identities of their documents."""
+        of = {"*": self._nothing}  # says that all are here
+        for number, document in documents.items():
+            every = readable(history.message(number), {*self.plan.properties, *SYSTEM_PROPERTIES})
+            of[self._saxon.call(self._compiled.identity, document)] = self._compiled.values.map(every)
+        return self._saxon.map(of)
 
     def _note(self, run: _Run, text: str) -> None:
         result = read_run(text)
@@ -209,58 +242,17 @@ class Evaluator:
             queue, path, key_kind, *values = rest
             index = Index(queue, path, KeyKind(key_kind))
             for value in values:
-                run.entries[joined(queue, path, key_kind, value)] = Entry(index, canonical(index.kind, value))
+                run.entries[index_name(queue, path, key_kind) + value] = Entry(index, canonical(index.kind, value))
         else:
             assert kind == "of", kind
             run.of = True
 
-    def _task(self, number: int, arrays: Mapping[str, Item], keys: Mapping[str, str]) -> Item:
-        slicing = self.plan.rules[number].slicing
-        text = self._saxon.string
-        if slicing is None:
-            last = [text(""), self._saxon.array([]), text(""), text("")]
-        else:
-            last = [text(slicing), arrays[slicing], text(self.plan.slicings[slicing].key_type), text(keys[slicing])]
-        return self._saxon.array([text(str(number)), self._compiled.rules[number], *last])
-
-    def _loaded(
-        self,
-        run: _Run,
-        rules: Sequence[int],
-        documents: Mapping[int, Item],
-        queues: Mapping[str, list[Member]],
-        lookups: Mapping[str, list[Member]],
-        history: History,
-    ) -> Item:
-        def array(members: Iterable[Member]) -> Item:
-            return self._saxon.array([documents[member.message] for member in members])
-
-        wanted = {name for number in rules for name in self.plan.rules[number].properties}
-        own = readable(run.task.message, wanted | self._inherited | {"sys:connection"})
-        of = {}
-        if run.of:
-            of["*"] = self._saxon.map({})  # says that all are here
-            for number, document in documents.items():
-                message = history.message(number)
-                every = readable(message, {*self.plan.properties, *SYSTEM_PROPERTIES})
-                of[self._saxon.call(self._compiled.identity, document)] = value_map(self._saxon, every)
-        return self._saxon.map(
-            {
-                "queues": self._saxon.map({queue: array(members) for queue, members in queues.items()}),
-                "lookups": self._saxon.map({name: array(members) for name, members in lookups.items()}),
-                "indexes": self._compiled.indexes,
-                "collections": self._compiled.collections,
-                "properties": value_map(self._saxon, own),
-                "of": self._saxon.map(of),
-            }
-        )
-
     # What comes of it
 
-    def _outcome(self, run: _Run, slices: tuple[Slice, ...]) -> Outcome:
+    def _outcome(self, run: _Run) -> Outcome:
         message, now = run.task.message, run.task.now
         read = {self.plan.rules[number].slicing for number in run.rules}
-        depends = frozenset(slice_ for slice_ in slices if slice_.slicing in read)
+        depends = frozenset(slice_ for slice_ in run.slices if slice_.slicing in read)
         produced: list[NewMessage] = []
         resets: list[Reset] = []
         failures: list[Failure] = []
@@ -288,7 +280,7 @@ class Evaluator:
         if result.failure is not None:
             raise _RuleFailed(result.failure)
         if result.raised is not None:
-            raise _RuleFailed(self._failure(result.raised, rule))
+            raise _RuleFailed(self._failure(result.raised, result.rule))
         for action in result.actions:
             if isinstance(action, MadeReset):
                 slice_ = Slice(action.slicing, action.key.text)
@@ -303,8 +295,8 @@ class Evaluator:
             reason = f"more than {self._limits.messages:,} messages were made"
             raise _RuleFailed(_at(rule, Failure(kind="resource", description=reason, rule=rule.name)))
 
-    def _failure(self, raised: Raised, rule: PlanRule) -> Failure:
-        number = self.plan.rules.index(rule)
+    def _failure(self, raised: Raised, number: int) -> Failure:
+        rule = self.plan.rules[number]
         place = None
         line = raised.line - self._compiled.starts[number]
         if line >= 0:
@@ -332,21 +324,23 @@ class Evaluator:
         return [self._entries_of(message) for message in messages]
 
     def _entries_of(self, message: Message) -> tuple[Entry, ...]:
-        no_map, no_array = self._saxon.map({}), self._saxon.array([])
-        document = self._saxon.document(message.body)
-        _, paths = self._compiled.paths[message.queue]
-        now = self._saxon.string(time_text(message.created))
-        text = self._saxon.call(self._compiled.run, document, now, no_array, no_map, no_map, no_map, paths)
+        paths = self._compiled.paths.get(message.queue)
+        if paths is None:
+            return ()
+        nothing = self._nothing
+        document, now = self._saxon.document(message.body), self._compiled.values.time(message.created)
+        text = self._saxon.call(self._compiled.run, document, now, self._compiled.rules(()), *(nothing,) * 6, paths)
         return self._as_entries(message.queue, read_run(text).values)
 
     def _as_entries(self, queue: str, values: Sequence[tuple[int, str]]) -> tuple[Entry, ...]:
-        indexes, _ = self._compiled.paths[queue]
-        paths = list(dict.fromkeys(index.path for index in indexes))
+        if not values:
+            return ()
+        by_path = list(self._compiled.indexes[queue].values())
         return tuple(
             Entry(index, key)
             for number, value in values
-            for index in indexes
-            if index.path == paths[number] and (key := index_key(index.kind, value)) is not None
+            for index in by_path[number]
+            if (key := index_key(index.kind, value)) is not None
         )
 
     @property

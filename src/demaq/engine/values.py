@@ -7,20 +7,44 @@ from demaq.model import Message, Value
 from demaq.store import KeyKind
 from demaq.xquery.saxon import Item, Saxon
 
-
-def value_map(saxon: Saxon, values: Mapping[str, Value]) -> Item:
-    """Properties as `driver.xq` reads them: each a pair of type and text."""
-    return saxon.map(
-        {name: saxon.array([saxon.string(value.type), saxon.string(value.text)]) for name, value in values.items()}
-    )
+_CACHED = 1024  # maps of properties that are kept
 
 
-def system_map(saxon: Saxon, cause: Message | None, now: datetime) -> Item:
-    """What the system knows of a message that is being made."""
-    values = {"sys:created": Value("xs:dateTime", time_text(now))}
-    if cause is not None:
-        values["sys:cause"] = Value("xs:integer", str(cause.id))
-    return value_map(saxon, values)
+class Values:
+    """Values as `driver.xq` reads them. Those that come again are made once."""
+
+    def __init__(self, saxon: Saxon, to_time: Item) -> None:
+        self._saxon = saxon
+        self._to_time = to_time
+        self._maps: dict[tuple[tuple[str, Value], ...], Item] = {}
+        self._now: datetime | None = None
+        self._now_item: Item = None
+
+    def map(self, values: Mapping[str, Value]) -> Item:
+        """Properties: each a pair of type and text."""
+        key = tuple(values.items())
+        found = self._maps.get(key)
+        if found is None:
+            text = self._saxon.string
+            pairs = {name: self._saxon.array([text(value.type), text(value.text)]) for name, value in values.items()}
+            found = self._saxon.map(pairs)
+            if len(self._maps) >= _CACHED:
+                self._maps.clear()
+            self._maps[key] = found
+        return found
+
+    def system(self, cause: Message | None, now: datetime) -> Item:
+        """What the system knows of a message that is being made."""
+        values = {"sys:created": Value("xs:dateTime", time_text(now))}
+        if cause is not None:
+            values["sys:cause"] = Value("xs:integer", str(cause.id))
+        return self.map(values)
+
+    def time(self, then: datetime) -> Item:
+        if then != self._now:
+            (self._now_item,) = self._saxon.called(self._to_time, self._saxon.string(time_text(then)))
+            self._now = then
+        return self._now_item
 
 
 def readable(message: Message, names: Iterable[str]) -> dict[str, Value]:

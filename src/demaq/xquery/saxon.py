@@ -80,8 +80,7 @@ class Saxon:
 
     def items(self, query: str) -> list[Item]:
         """What a query gives: functions that can be called many times, for example."""
-        value = self._evaluate(query)
-        return [] if value is None else [value.item_at(number) for number in range(value.size)]
+        return _items(self._evaluate(query))
 
     def _evaluate(self, query: str) -> Any:
         compiler = self._processor.new_xquery_processor()
@@ -95,6 +94,13 @@ class Saxon:
         """Call a function that gives one string. (Other ways to get at a result leak memory, or are slow.)"""
         try:
             return str(function.call(list(arguments)))
+        except PySaxonApiError as error:
+            raise _saxon_error(error) from error
+
+    def called(self, function: Item, *arguments: Item) -> list[Item]:
+        """What a function gives: functions, for example, that remember the arguments."""
+        try:
+            return _items(function.call(list(arguments)))
         except PySaxonApiError as error:
             raise _saxon_error(error) from error
 
@@ -115,6 +121,10 @@ class Saxon:
 
     def map(self, items: Mapping[str, Item]) -> Item:
         return self._processor.make_map2(dict(items)) if items else self._no_map
+
+
+def _items(value: Any) -> list[Item]:
+    return [] if value is None else [value.item_at(number) for number in range(value.size)]
 
 
 def _saxon_error(error: PySaxonApiError) -> SaxonError:
