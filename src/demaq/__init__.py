@@ -2,6 +2,10 @@
 
 from demaq._version import __version__
 from demaq.diagnostics import DemaqError, Diagnostic, Severity
+from demaq.engine.ledger import LedgerMismatch
+from demaq.engine.limits import Limits
+from demaq.engine.log import MessageUnknown, Status, Trace
+from demaq.engine.xml import MessageRefused
 from demaq.language import (
     ApplicationInvalid,
     ApplicationNotFound,
@@ -10,16 +14,42 @@ from demaq.language import (
     check,
     compile_application,
 )
+from demaq.model import Clock, ManualClock, Message, MessageState, Origin, Slice, SystemClock, Value
+from demaq.node import DeploymentRefused, Node, PropertyInvalid, QueueUnknown, RetryRefused
+from demaq.store import QueueCounts, StoreError, StoreUnavailable, Version
 from demaq.xquery import XQuerySyntaxError
 
 __all__ = [
     "ApplicationInvalid",
     "ApplicationNotFound",
     "Checked",
+    "Clock",
     "DemaqError",
+    "DeploymentRefused",
     "Diagnostic",
+    "LedgerMismatch",
+    "Limits",
+    "ManualClock",
+    "Message",
+    "MessageRefused",
+    "MessageState",
+    "MessageUnknown",
+    "Node",
+    "Origin",
     "Program",
+    "PropertyInvalid",
+    "QueueCounts",
+    "QueueUnknown",
+    "RetryRefused",
     "Severity",
+    "Slice",
+    "Status",
+    "StoreError",
+    "StoreUnavailable",
+    "SystemClock",
+    "Trace",
+    "Value",
+    "Version",
     "XQuerySyntaxError",
     "__version__",
     "check",
