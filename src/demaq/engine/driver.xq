@@ -167,15 +167,16 @@ declare function demaq:message(
     return
       if ($mode ne "fixed" and map:contains($given, $name)) then ()
       else if ($mode eq "inherited" and map:contains($inherited, $name)) then ()
-      else demaq:computed($property, $document, $given, $system, $now)
+      else demaq:computed($property, $queue, $document, $given, $system, $now)
   )
 };
 
 declare function demaq:computed(
-  $property as array(*), $document as document-node(), $given as map(*), $system as map(*), $now as xs:dateTime
+  $property as array(*), $queue as xs:string, $document as document-node(), $given as map(*), $system as map(*),
+  $now as xs:dateTime
 ) as xs:string* {
   try {
-    let $view := if ($property(4) eq "") then map { } else demaq:own($given, $system)
+    let $view := if ($property(4) eq "") then map { } else demaq:own($queue, $document, $given, $system)
     let $value := array { $property(3)($document, $view, $now) }
     return if (array:size($value) eq 0) then () else ("V", $property(1), string($value(1)))
   }
@@ -193,11 +194,17 @@ declare function demaq:given($name as xs:string, $value as xs:anyAtomicType*) as
 };
 
 (: What a property that is computed can ask for: what the message was given, and what the system knows of it. :)
-declare function demaq:own($given as map(*), $system as map(*)) as map(*) {
+declare function demaq:own(
+  $queue as xs:string, $document as document-node(), $given as map(*), $system as map(*)
+) as map(*) {
   map {
     "property" : function($name) {
-      let $value := $given($name)
-      return if (exists($value)) then demaq:cast(demaq:type($value), string($value)) else demaq:typed($system, $name)
+      switch ($name)
+      case "sys:queue" return $queue
+      case "sys:size" return string-length(serialize($document))
+      default return
+        let $value := $given(if ($name eq "sys:sender") then "Sender" else $name)
+        return if (exists($value)) then demaq:cast(demaq:type($value), string($value)) else demaq:typed($system, $name)
     }
   }
 };

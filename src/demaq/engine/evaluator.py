@@ -88,7 +88,7 @@ class Evaluator:
     def process(self, batch: Batch, reader: Reader, care: Care | None = None) -> Iterator[Outcome]:
         """The outcome of each task, in their order. What rules ask for is loaded for all of them together."""
         self._care = care or Care()
-        history = History(reader, self.plan, batch)
+        history = History(reader, self.plan, batch, self._entries_of)
         slices = {task.message.id: self.plan.slices(task.message) for task in batch.tasks}
         history.load(slices=(slice_ for found in slices.values() for slice_ in found))
         runs = {task.message.id: self._run(task, slices[task.message.id]) for task in batch.tasks if not task.fires}
@@ -220,7 +220,8 @@ class Evaluator:
         """All properties of messages, by the identities of their documents."""
         of = {"*": self._nothing}  # says that all are here
         for number, document in documents.items():
-            every = readable(history.message(number), {*self.plan.properties, *SYSTEM_PROPERTIES})
+            message = history.message(number)
+            every = readable(message, [*message.properties, *SYSTEM_PROPERTIES])
             of[self._saxon.call(self._compiled.identity, document)] = self._compiled.values.map(every)
         return self._saxon.map(of)
 
@@ -321,14 +322,16 @@ class Evaluator:
 
     def entries(self, messages: Sequence[Message]) -> list[tuple[Entry, ...]]:
         """The index entries of messages, for indexes that are new."""
-        return [self._entries_of(message) for message in messages]
+        found = [self._entries_of(message) for message in messages]
+        self._documents.trim()
+        return found
 
     def _entries_of(self, message: Message) -> tuple[Entry, ...]:
         paths = self._compiled.paths.get(message.queue)
         if paths is None:
             return ()
         nothing = self._nothing
-        document, now = self._saxon.document(message.body), self._compiled.values.time(message.created)
+        document, now = self._documents.one(message), self._compiled.values.time(message.created)
         text = self._saxon.call(self._compiled.run, document, now, self._compiled.rules(()), *(nothing,) * 6, paths)
         return self._as_entries(message.queue, read_run(text).values)
 

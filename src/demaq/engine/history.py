@@ -1,6 +1,6 @@
 """What rules can see: the store, and beside it what the batch itself adds and takes away."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from demaq.engine.plan import Plan
 from demaq.engine.records import Batch
@@ -11,8 +11,12 @@ from demaq.store import Entry, Member, Reader
 class History:
     """The retained messages before a position. Everything is asked of the store once for the whole batch."""
 
-    def __init__(self, reader: Reader, plan: Plan, batch: Batch) -> None:
+    def __init__(
+        self, reader: Reader, plan: Plan, batch: Batch, entries: Callable[[Message], Iterable[Entry]]
+    ) -> None:
+        """`entries` gives the values of indexed paths in a message that the store does not know yet."""
         self._reader = reader
+        self._entries = entries
         self._resets = batch.resets
         self._hidden = batch.hidden
         self._recent_in_slice: dict[Slice, list[Member]] = {}
@@ -23,6 +27,7 @@ class History:
                 self._recent_in_slice.setdefault(slice_, []).append(member)
             if slices:
                 self._recent_in_queue.setdefault(message.queue, []).append(member)
+        self._recent_found: dict[str, dict[Entry, list[Member]]] = {}  # by queue
         self._members: dict[Slice, list[Member]] = {}
         self._queues: dict[str, list[Member]] = {}
         self._found: dict[Entry, list[Member]] = {}
@@ -62,14 +67,24 @@ class History:
         return [member for member in every if member.position > after] if after else every
 
     def queue(self, queue: str, position: int) -> list[Member]:
-        return self._seen(self._queues[queue], queue, position)
+        return self._seen(self._queues[queue], self._recent_in_queue.get(queue, ()), position)
 
     def found(self, entry: Entry, position: int) -> list[Member]:
-        """At least the messages with an entry: those that the store does not know yet are all among them."""
-        return self._seen(self._found[entry], entry.index.queue, position)
+        """The messages with an entry, and no others: whether a rule fails on one must not depend on the batch."""
+        return self._seen(self._found[entry], self._recent_with(entry), position)
 
-    def _seen(self, stored: list[Member], queue: str, position: int) -> list[Member]:
-        every = _merged(stored, self._recent_in_queue.get(queue, ()), position)
+    def _recent_with(self, entry: Entry) -> Sequence[Member]:
+        queue = entry.index.queue
+        if queue not in self._recent_found:
+            found: dict[Entry, list[Member]] = {}
+            for member in self._recent_in_queue.get(queue, ()):
+                for one in dict.fromkeys(self._entries(self._messages[member.message])):
+                    found.setdefault(one, []).append(member)
+            self._recent_found[queue] = found
+        return self._recent_found[queue].get(entry, ())
+
+    def _seen(self, stored: list[Member], recent: Sequence[Member], position: int) -> list[Member]:
+        every = _merged(stored, recent, position)
         return [member for member in every if member.message not in self._hidden] if self._hidden else every
 
 
