@@ -4,14 +4,16 @@ Only resets inside the batch can make a difference. An outcome that depends on w
 evaluated again, with that in view.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 
 from demaq.engine.plan import Plan
 from demaq.engine.records import Batch, Outcome, Task
 from demaq.model import Message, QueueKind, Slice
-from demaq.store import Processed, Reader
+from demaq.store import Member, Processed, Reader
 
 Evaluate = Callable[[Batch], Sequence[Outcome]]
+_Joined = tuple[Member, Sequence[Slice]]  # a message, and its slices
 _AT_ONCE = 8  # messages that are evaluated again together, at first
 
 
@@ -40,10 +42,15 @@ class _Settling:
         self._resets: dict[Slice, int] = dict(batch.resets)
         self._hidden: set[int] = set(batch.hidden)
         self._evaluated_with = [0] * len(outcomes)  # how many resets were known
-        self._changes: list[tuple[Slice, frozenset[int]]] = []  # each reset, and whom it has hidden
+        self._changes = 0  # resets so far
+        self._reset_at: dict[Slice, int] = {}  # the last change of each slice,
+        self._hidden_at: dict[int, int] = {}  # and the one that has hidden a message
         self._at_once = _AT_ONCE
+        self._slices = {task.message.id: plan.slices(task.message) for task in batch.tasks}
+        self._stored = _Stored(reader, plan)
 
     def settled(self) -> list[Processed]:
+        self._stored.load(reset.slice for outcome in self._outcomes for reset in outcome.resets)
         done = []
         for number, task in enumerate(self._batch.tasks):
             if not self._is_valid(number):
@@ -55,9 +62,13 @@ class _Settling:
         return done
 
     def _is_valid(self, number: int) -> bool:
-        outcome = self._outcomes[number]
-        changes = self._changes[self._evaluated_with[number] :]
-        return not any(slice_ in outcome.slices or hidden & outcome.seen for slice_, hidden in changes)
+        """Has nothing changed since that the outcome depends on?"""
+        outcome, known = self._outcomes[number], self._evaluated_with[number]
+        if known == self._changes:
+            return True
+        if any(self._reset_at.get(slice_, -1) >= known for slice_ in outcome.slices):
+            return False
+        return not any(self._hidden_at[message] >= known for message in self._hidden_at.keys() & outcome.seen)
 
     def _evaluate_again(self, first: int) -> None:
         """This one, and some of those after it that would have to be evaluated again, too."""
@@ -81,42 +92,51 @@ class _Settling:
         )
         for number, outcome in zip(numbers, self._evaluate(batch), strict=True):
             self._outcomes[number] = outcome
-            self._evaluated_with[number] = len(self._changes)
+            self._evaluated_with[number] = self._changes
 
     def _reset(self, slice_: Slice, task: Task) -> None:
         """From now on the slice is empty, and members that have no other slice are hidden."""
         gone = self._members(slice_, task)
         self._resets[slice_] = task.position
-        hidden = frozenset(message.id for message in gone if not self._is_retained(message))
-        self._hidden |= hidden
-        self._changes.append((slice_, hidden))
+        for member, slices in gone:
+            if not self._is_retained(member, slices):
+                self._hidden.add(member.message)
+                self._hidden_at[member.message] = self._changes
+        self._reset_at[slice_] = self._changes
+        self._changes += 1
 
-    def _members(self, slice_: Slice, task: Task) -> list[Message]:
-        """Who is in a slice when a message has been processed."""
+    def _members(self, slice_: Slice, task: Task) -> list[_Joined]:
+        """Who is in a slice when a message has been processed, and the slices of each."""
         after = self._resets.get(slice_, 0)
-        ids = [member.message for member in self._reader.members([slice_])[slice_] if member.position > after]
-        stored = list(self._reader.messages(ids).values()) if ids else []
+        stored = [(member, slices) for member, slices in self._stored.members(slice_) if member.position > after]
         recent = [
-            message
-            for message in (*self._batch.recent, *map(processed_message, self._batch.tasks))
-            if after < (message.position or 0) <= task.position and slice_ in self._slices(message)
+            (member, slices)
+            for member, slices in self._recent.get(slice_, ())
+            if after < member.position <= task.position
         ]
         return [*stored, *recent]
 
-    def _slices(self, message: Message) -> tuple[Slice, ...]:
-        return self._plan.slices(message)
+    @cached_property
+    def _recent(self) -> dict[Slice, list[_Joined]]:
+        """The messages that are not in the store yet, or not as processed ones."""
+        found: dict[Slice, list[_Joined]] = {}
+        earlier = ((Member(one.position or 0, one.id), self._plan.slices(one)) for one in self._batch.recent)
+        own = ((Member(task.position, task.message.id), self._slices[task.message.id]) for task in self._batch.tasks)
+        for member, slices in (*earlier, *own):
+            for slice_ in slices:
+                found.setdefault(slice_, []).append((member, slices))
+        return found
 
-    def _is_retained(self, message: Message) -> bool:
+    def _is_retained(self, member: Member, slices: Sequence[Slice]) -> bool:
         """Is it still in one of its slices?"""
-        position = message.position or 0
-        others = [slice_ for slice_ in self._slices(message) if self._resets.get(slice_, 0) < position]
-        if not others:
-            return False
-        recent = {one.id for one in self._batch.recent} | {task.message.id for task in self._batch.tasks}
-        if message.id in recent:
-            return True
-        stored = self._reader.members(others)
-        return any(member.message == message.id for members in stored.values() for member in members)
+        others = [slice_ for slice_ in slices if self._resets.get(slice_, 0) < member.position]
+        if not others or member.message in self._recent_ids:
+            return bool(others)
+        return any(self._stored.contains(slice_, member) for slice_ in others)
+
+    @cached_property
+    def _recent_ids(self) -> set[int]:
+        return {one.id for one in self._batch.recent} | {task.message.id for task in self._batch.tasks}
 
     def _processed(self, task: Task, outcome: Outcome) -> Processed:
         message = task.message
@@ -129,11 +149,44 @@ class _Settling:
             failed=bool(outcome.failures),
             held=self._plan.queues[message.queue].kind is QueueKind.OUTGOING_GATEWAY,
             transient=message.transient,
-            joins=self._slices(message),
+            joins=self._slices[message.id],
             entries=outcome.entries,
             resets=outcome.resets,
             produced=outcome.produced,
         )
+
+
+class _Stored:
+    """The members of slices that the store knows. Those of all slices that are reset are loaded together."""
+
+    def __init__(self, reader: Reader, plan: Plan) -> None:
+        self._reader = reader
+        self._plan = plan
+        self._members: dict[Slice, dict[int, Member]] = {}
+        self._messages: dict[int, Message] = {}
+
+    def load(self, slices: Iterable[Slice]) -> None:
+        """Slices, and the messages in them."""
+        wanted = list(dict.fromkeys(slices))
+        self._load_members(wanted)
+        ids = {message for slice_ in wanted for message in self._members[slice_]} - self._messages.keys()
+        if ids:
+            self._messages.update(self._reader.messages(ids))
+
+    def _load_members(self, slices: Sequence[Slice]) -> None:
+        absent = [slice_ for slice_ in slices if slice_ not in self._members]
+        if absent:
+            for slice_, members in self._reader.members(absent).items():
+                self._members[slice_] = {member.message: member for member in members}
+
+    def members(self, slice_: Slice) -> list[_Joined]:
+        self.load([slice_])
+        found = [member for member in self._members[slice_].values() if member.message in self._messages]
+        return [(member, self._plan.slices(self._messages[member.message])) for member in found]
+
+    def contains(self, slice_: Slice, member: Member) -> bool:
+        self._load_members([slice_])
+        return member.message in self._members[slice_]
 
 
 def processed_message(task: Task) -> Message:
