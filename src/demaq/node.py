@@ -33,9 +33,10 @@ from demaq.model import (
     SystemClock,
     Value,
 )
-from demaq.store import Conflict, QueueCounts, Store, Version, open_store
+from demaq.store import Conflict, QueueCounts, Store, StoreUnavailable, Version, open_store
 
 _POLL = 0.05  # seconds between two looks for messages that others put into the store
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0  # seconds, before the store is tried again
 _HOUSEKEEPING = timedelta(minutes=1)
 
 
@@ -83,6 +84,7 @@ class Node:
         """
         self._clock = clock or SystemClock()
         plan = None if app is None else load(app)
+        self._url = store if isinstance(store, str) and not store.startswith("memory:") else None
         self._store = open_store(store, exclusive=True) if isinstance(store, str) else store
         self._stopped = threading.Event()
         try:
@@ -150,16 +152,43 @@ class Node:
         check_all(self._engine.store.counts())
         return total
 
-    def run(self, on_step: Callable[[Step], None] | None = None) -> None:
-        """Process messages as they come, until `stop` is called."""
+    def run(
+        self,
+        on_step: Callable[[Step], None] | None = None,
+        on_trouble: Callable[[StoreUnavailable], None] | None = None,
+    ) -> None:
+        """Process messages as they come, until `stop` is called. While the store cannot be reached, wait for it."""
         self._stopped.clear()
         while not self._stopped.is_set():
-            step = self._engine.step()
-            if step is None:
-                self._sweep()
-                self._stopped.wait(self._pause())
-            elif on_step is not None:
-                on_step(step)
+            try:
+                step = self._engine.step()
+                if step is None:
+                    self._sweep()
+                    self._stopped.wait(self._pause())
+                elif on_step is not None:
+                    on_step(step)
+            except StoreUnavailable as error:
+                self._reopen(error, on_trouble)
+
+    def _reopen(self, error: StoreUnavailable, on_trouble: Callable[[StoreUnavailable], None] | None) -> None:
+        """Wait until the store can be reached again. What was not committed will be processed then."""
+        if self._url is None:
+            raise error
+        pause = _FIRST_PAUSE
+        while not self._stopped.is_set():
+            if on_trouble is not None:
+                on_trouble(error)
+            self._stopped.wait(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+            try:
+                self._store.close()
+                self._store = open_store(self._url, exclusive=True)
+                self._engine.reconnect(self._store)
+                self._executor.load(self.plan)  # its own way to the store may be broken, too
+            except StoreUnavailable as again:
+                error = again
+            else:
+                return
 
     def stop(self) -> None:
         """Let `run` return after its current batch. May be called from another thread, or a signal handler."""

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 
 import click
 
-from demaq.cli.output import count
+from demaq.cli.output import count, paint
 from demaq.engine.engine import Step
 from demaq.node import Node
+from demaq.store import StoreUnavailable
 
 _EVERY = 0.5  # seconds between two pictures
 _BAR = 30
@@ -25,6 +26,7 @@ class Live:
         self._drawn = 0.0
         self._before: dict[str, int] = {}
         self._processed = 0
+        self._trouble = ""
 
     @contextmanager
     def showing(self, node: Node) -> Iterator[None]:
@@ -40,6 +42,13 @@ class Live:
         self._processed += step.processed
         if self._is_shown and time.monotonic() - self._drawn >= _EVERY:
             self._draw()
+
+    def trouble(self, error: StoreUnavailable) -> None:
+        """The store cannot be reached: say so once for each reason."""
+        if str(error) != self._trouble:
+            self._trouble = str(error)
+            self._erase()
+            click.echo(f"{paint('warning', 'warning')}: {error}; trying again", err=True)
 
     def indexing(self, done: int, total: int) -> None:
         """The progress of filling an index for messages that are there already."""

@@ -43,7 +43,7 @@ def run(app: str, store: str | None, until_idle: bool, batch: int, as_json: bool
                         live.step(step)
                     node.run_until_idle()
                 else:
-                    node.run(live.step)
+                    node.run(live.step, live.trouble)
         except LedgerMismatch as error:
             click.echo(f"{paint('ALARM', 'error')}: {error}", err=True)
             sys.exit(FINDINGS)

@@ -134,6 +134,11 @@ class Engine:
             for number, message in enumerate(messages, 1)
         ]
 
+    def reconnect(self, store: Store) -> None:
+        """Go on with a store that was opened anew, after it could not be reached."""
+        self.store.reconnect(store)
+        self._position = self.store.position()
+
     def on_step(self, listener: Callable[[Step], None]) -> None:
         self._listeners.append(listener)
 

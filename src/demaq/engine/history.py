@@ -11,9 +11,7 @@ from demaq.store import Entry, Member, Reader
 class History:
     """The retained messages before a position. Everything is asked of the store once for the whole batch."""
 
-    def __init__(
-        self, reader: Reader, plan: Plan, batch: Batch, entries: Callable[[Message], Iterable[Entry]]
-    ) -> None:
+    def __init__(self, reader: Reader, plan: Plan, batch: Batch, entries: Callable[[Message], Iterable[Entry]]) -> None:
         """`entries` gives the values of indexed paths in a message that the store does not know yet."""
         self._reader = reader
         self._entries = entries

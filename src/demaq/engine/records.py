@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from demaq.model import Message, NewMessage, Slice, Value
+from demaq.model.packed import packed
 from demaq.store import Entry, Reset
 
 
+@packed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
     """A message to be processed at a position. `fires` says that its time in an echo queue is over."""
@@ -18,6 +20,7 @@ class Task:
     fires: bool = False
 
 
+@packed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incoming:
     """A message from outside."""
@@ -28,6 +31,7 @@ class Incoming:
     now: datetime
 
 
+@packed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """An error that is to become an error message: of a rule, or of the system."""
@@ -41,6 +45,7 @@ class Failure:
     column: int = 0
 
 
+@packed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
     """Tasks in the order of their positions, and what the store does not show.
@@ -55,6 +60,7 @@ class Batch:
     hidden: frozenset[int] = frozenset()
 
 
+@packed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What processing a message does. `failures` are the reasons why `produced` are error messages only.

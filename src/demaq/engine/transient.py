@@ -18,6 +18,7 @@ class LayeredStore:
         self.base = store
         self._memory = MemoryStore()
         self._free: range = range(0)  # reserved ids
+        self._unsure: Sequence[Processed] = ()  # a batch of which it is not known whether it was committed
 
     @property
     def url(self) -> str | None:
@@ -75,13 +76,28 @@ class LayeredStore:
     def commit(self, batch: Sequence[Processed]) -> list[int]:
         made = [(message, done.at) for done in batch for message in done.produced]
         if any(map(_touches_the_disk, batch)):
+            self._unsure = batch
             ids = self.base.commit(batch)
             self._free = range(0)
         else:
             ids = self._take(len(made))
+        self._apply(batch, ids)
+        return ids
+
+    def _apply(self, batch: Sequence[Processed], ids: Sequence[int]) -> None:
+        self._unsure = ()
+        made = [(message, done.at) for done in batch for message in done.produced]
         own = [(number, message, at) for number, (message, at) in zip(ids, made, strict=True) if message.transient]
         self._memory.apply(batch, own)
-        return ids
+
+    def reconnect(self, store: Store) -> None:
+        """Go on with a store that was opened anew. Whether the last commit came through, its position tells."""
+        self.base = store
+        self._free = range(0)
+        batch = self._unsure
+        self._unsure = ()
+        if batch and store.position() >= batch[-1].position:
+            self._apply(batch, self._take(sum(len(done.produced) for done in batch)))
 
     def recent(self, everything: bool = False) -> list[Message]:
         """The retained messages of transient queues, which other processes cannot read; or those of all queues."""

@@ -4,9 +4,11 @@ python -m demaq.engine.worker CONNECTION PROGRESS
 """
 
 import contextlib
+import ctypes
 import mmap
 import os
 import resource
+import signal
 import struct
 import sys
 from collections.abc import Callable
@@ -22,6 +24,7 @@ from demaq.engine.records import Batch, Failure, Incoming, Outcome, Task
 from demaq.model import Message
 from demaq.store import MemoryStore, Reader, open_store
 
+_PR_SET_PDEATHSIG = 1  # of Linux
 PROGRESS = struct.Struct("qqq")  # how many evaluations were begun, the message of the last one, and its rule or -1
 
 
@@ -131,6 +134,7 @@ class Worker:
 
 def main() -> None:
     """Answer requests. The arguments are the handles of the connection, and of the memory that tells the progress."""
+    _die_with_the_node()
     connection = Connection(int(sys.argv[1]))
     progress = mmap.mmap(int(sys.argv[2]), PROGRESS.size)
     count = 0
@@ -148,6 +152,12 @@ def main() -> None:
                 resource.setrlimit(resource.RLIMIT_DATA, (request.limits.memory, request.limits.memory))
             connection.send(_answered(worker, request))
     os._exit(0)  # the engine's threads need not be waited for
+
+
+def _die_with_the_node() -> None:
+    """Ask the system to end this process when the node ends, even while a rule is being evaluated."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _answered(worker: Worker, request: object) -> Done | Broken:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 
+from demaq.model.packed import packed
+
 
 class Origin(Enum):
     """How a message came to be."""
@@ -22,6 +24,7 @@ class MessageState(Enum):
     FAILED = "failed"  # processed, and an error message tells why no action was performed
 
 
+@packed
 @dataclass(frozen=True, slots=True)
 class Value:
     """A typed atomic value: a built-in type such as `xs:integer`, and the value's canonical text."""
@@ -30,6 +33,7 @@ class Value:
     text: str
 
 
+@packed
 @dataclass(frozen=True, slots=True)
 class Slice:
     """One slice of a slicing. The key is the text of the slicing property's value."""
@@ -38,6 +42,7 @@ class Slice:
     key: str
 
 
+@packed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMessage:
     """A message that is about to be put into a queue. `transient` says that it lives in memory only.
@@ -57,6 +62,7 @@ class NewMessage:
     transient: bool = False
 
 
+@packed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
     """A message of the log. Position, time and program version of its processing come when it is processed."""

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Protocol
 
 from demaq.model import Message, NewMessage, Origin, Slice
+from demaq.model.packed import packed
 
 
 class KeyKind(Enum):
@@ -16,6 +17,7 @@ class KeyKind(Enum):
     NUMBER = "n"
 
 
+@packed
 @dataclass(frozen=True, slots=True)
 class Index:
     """Messages of a queue can be found by the values of a path."""
@@ -25,6 +27,7 @@ class Index:
     kind: KeyKind
 
 
+@packed
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A value that a path has in a message of a queue."""
@@ -33,6 +36,7 @@ class Entry:
     value: str
 
 
+@packed
 @dataclass(frozen=True, slots=True)
 class Member:
     """A processed message, by position and id."""
@@ -41,6 +45,7 @@ class Member:
     message: int
 
 
+@packed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reset:
     """A slice that a message reset. `transient` says that no persistent queue has members of the slicing."""
