@@ -1,6 +1,7 @@
 """A real PostgreSQL for tests: the one that `DEMAQ_POSTGRES` names, or one that is started for them."""
 
 import os
+import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 from uuid import uuid4
 
+import psutil
 import psycopg
 
 with warnings.catch_warnings():
@@ -39,3 +41,42 @@ def postgres() -> Iterator[str]:
             yield f"{server()}{joint}options={quote(f'-csearch_path={schema}')}"
         finally:
             connection.execute(f"drop schema {schema} cascade")
+
+
+class OwnServer:
+    """A server that a test may kill and start again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._server = get_server(folder, cleanup_mode=None)
+        self.url: str = self._server.get_uri()
+
+    @property
+    def pid(self) -> int:
+        return int((self._folder / "postmaster.pid").read_text().splitlines()[0])
+
+    def kill(self) -> None:
+        """As if the machine had lost its power: all processes at once, without a word."""
+        pid = self.pid
+        children = psutil.Process(pid).children(recursive=True)
+        for process in (psutil.Process(pid), *children):
+            process.kill()
+        psutil.wait_procs([*children], timeout=10)
+
+    def start(self) -> None:
+        self._server.ensure_postgres_running()
+
+    def stop(self) -> None:
+        self.kill()
+
+
+@contextmanager
+def own_server() -> Iterator[OwnServer]:
+    folder = Path(tempfile.mkdtemp(prefix="demaq-own-"))
+    folder.chmod(0o755)
+    server = OwnServer(folder / "data")
+    try:
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)

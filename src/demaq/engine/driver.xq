@@ -156,19 +156,24 @@ declare function demaq:message(
   $queue as xs:string, $body as node(), $given as map(*), $inherited as map(*), $computed as array(*)*,
   $system as map(*), $now as xs:dateTime
 ) as xs:string* {
-  let $document := if ($body instance of document-node()) then $body else document { $body }
-  return (
-    if (count($document/*) = 1 and empty($document/text()[normalize-space()])) then ()
-    else error(xs:QName("demaq:message"), "what is enqueued is no message: a message is one element"),
-    "Q", $queue, serialize($document),
-    if (map:size($given) eq 0) then () else map:for-each($given, demaq:given#2),
+  if ($body instance of element()
+      or $body instance of document-node() and count($body/*) = 1 and empty($body/text()[normalize-space()]))
+  then ("Q", $queue, serialize($body))
+  else error(xs:QName("demaq:message"), "what is enqueued is no message: a message is one element"),
+  if (map:size($given) eq 0) then () else map:for-each($given, demaq:given#2),
+  let $left :=
     for $property in $computed
     let $name := $property(1), $mode := $property(2)
     return
       if ($mode ne "fixed" and map:contains($given, $name)) then ()
       else if ($mode eq "inherited" and map:contains($inherited, $name)) then ()
-      else demaq:computed($property, $queue, $document, $given, $system, $now)
-  )
+      else $property
+  return
+    if (empty($left)) then ()
+    else
+      let $document := if ($body instance of document-node()) then $body else document { $body }
+      for $property in $left
+      return demaq:computed($property, $queue, $document, $given, $system, $now)
 };
 
 declare function demaq:computed(

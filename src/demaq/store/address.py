@@ -1,11 +1,15 @@
 """Stores by their addresses."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from demaq.store.errors import StoreAddressInvalid
 from demaq.store.memory import MemoryStore
 from demaq.store.port import Store
 from demaq.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from demaq.store.postgres import PostgresStore
 
 _SQLITE = "sqlite:///"
 
@@ -22,8 +26,15 @@ def open_store(url: str, *, exclusive: bool = False, migrate: bool = True, read_
         raise StoreAddressInvalid(
             f"`{url}` is no address of a store: write `sqlite:///path/to/file`, `postgresql://…` or `memory:`"
         )
-    if exclusive:
+    return _locked(store) if exclusive else store
+
+
+def _locked(store: "SqliteStore | PostgresStore") -> Store:
+    try:
         store.lock()
+    except BaseException:
+        store.close()
+        raise
     return store
 
 
@@ -43,6 +54,4 @@ def _open_postgres(url: str, *, exclusive: bool, migrate: bool, read_only: bool)
             "PostgreSQL needs the extra `postgres`: install it with `pip install 'demaq[postgres]'`"
         ) from error
     store = PostgresStore(url, migrate=migrate, read_only=read_only)
-    if exclusive:
-        store.lock()
-    return store
+    return _locked(store) if exclusive else store
