@@ -10,7 +10,7 @@ from lxml import etree
 from demaq.engine.compiled import Compiled
 from demaq.engine.driver import FieldsInvalid, Made, fields, read_made, read_raised
 from demaq.engine.durations import DurationInvalid, due_after
-from demaq.engine.errors import error_body, kind_of, printable
+from demaq.engine.errors import error_body, kind_of, printable, queues_of_errors
 from demaq.engine.limits import Limits
 from demaq.engine.plan import Plan
 from demaq.engine.properties import Properties
@@ -18,6 +18,8 @@ from demaq.engine.records import Failure, Incoming, Outcome, Task
 from demaq.engine.xml import MessageRefused, ReadMessage, read_message
 from demaq.model import SYSTEM_ERRORS, Message, NewMessage, Origin, PropertyMode, QueueKind, Value
 from demaq.xquery.saxon import Item, Saxon, SaxonError
+
+_ERRORS_ABOUT_ERRORS = 8  # one inside the other; more than there are levels of error queues
 
 
 class Admission:
@@ -192,19 +194,20 @@ class Admission:
 
     def error_messages(self, failures: Sequence[Failure], message: Message, now: datetime) -> tuple[NewMessage, ...]:
         """One for each failure; none about an error that came of handling the system's errors, or it would go on."""
-        if message.queue == SYSTEM_ERRORS.name and message.origin is Origin.ERROR:
-            about = etree.fromstring(message.body, etree.XMLParser(huge_tree=True, resolve_entities=False))
-            if about.findtext("queue") == SYSTEM_ERRORS.name:
-                return ()
-        return tuple(self._error_message(failure, message, now) for failure in failures)
+        about = queues_of_errors(message.body) if message.origin is Origin.ERROR else []
+        if message.queue == SYSTEM_ERRORS.name and about[:1] == [SYSTEM_ERRORS.name]:
+            return ()
+        is_going_round = len(about) >= _ERRORS_ABOUT_ERRORS
+        return tuple(self._error_message(failure, message, now, is_going_round) for failure in failures)
 
-    def _error_message(self, failure: Failure, message: Message, now: datetime) -> NewMessage:
+    def _error_message(self, failure: Failure, message: Message, now: datetime, is_going_round: bool) -> NewMessage:
         rule = next((rule for rule in self._plan.rules if rule.name == failure.rule), None)
         levels = (
             self._plan.queues[message.queue].error_queues if rule is None else rule.error_queues.get(message.queue, ())
         )
         body = error_body(failure, message.queue, now, message)
-        return self._system_message(_first(levels), body, message, now, failure.rule)
+        queue = SYSTEM_ERRORS.name if is_going_round else _first(levels)
+        return self._system_message(queue, body, message, now, failure.rule)
 
     def _system_message(
         self, queue: str, body: str, cause: Message | None, now: datetime, rule: str | None

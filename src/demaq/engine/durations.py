@@ -7,6 +7,7 @@ from demaq.diagnostics import DemaqError
 from demaq.model import Value
 
 _DURATION = re.compile(r"(-?)P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
+_EARLIEST = datetime(1, 1, 1, tzinfo=UTC)
 _LATEST = datetime(9999, 1, 1, tzinfo=UTC)
 
 
@@ -30,7 +31,10 @@ def due_after(timeout: Value, now: datetime) -> datetime:
             then = datetime.fromisoformat(timeout.text.replace("Z", "+00:00"))
         except ValueError as error:
             raise DurationInvalid(f"`{timeout.text}` is no time that a message can wait for") from error
-        return then.replace(tzinfo=UTC) if then.tzinfo is None else then.astimezone(UTC)
+        try:
+            return min(then.replace(tzinfo=UTC) if then.tzinfo is None else then.astimezone(UTC), _LATEST)
+        except OverflowError:
+            return _EARLIEST if then.year == 1 else _LATEST
     raise DurationInvalid(
         f"a timeout is an xs:dayTimeDuration or an xs:dateTime, not an {timeout.type} (`{timeout.text}`)"
     )

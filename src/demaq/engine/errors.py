@@ -13,6 +13,7 @@ KINDS = frozenset(
     " resource system".split()
 )
 _LONGEST = 100_000  # characters of raw text, or of a description
+_DEEPEST = 98  # elements inside one another, so that the error message has no more than the engine's parser takes
 
 
 def error_body(failure: Failure, queue: str, at: datetime, message: Message | None, raw: str | None = None) -> str:
@@ -30,11 +31,36 @@ def error_body(failure: Failure, queue: str, at: datetime, message: Message | No
     _add(root, "messageID", "" if message is None else str(message.id))
     _add(root, "time", at.isoformat().replace("+00:00", "Z"))
     initial = etree.SubElement(root, "initialMessage")
-    if message is not None:
-        initial.append(etree.fromstring(message.body, etree.XMLParser(huge_tree=True, resolve_entities=False)))
+    tree = None if message is None else _parsed(message.body)
+    if message is not None and tree is not None and _depth(tree) <= _DEEPEST:
+        initial.append(tree)
+    elif message is not None:
+        initial.text = printable(message.body)
     elif raw is not None:
         initial.text = printable(raw[:_LONGEST])
     return str(etree.tostring(root, encoding="unicode"))
+
+
+def queues_of_errors(body: str) -> list[str]:
+    """The queue that an error message is about; if the message there was an error message, its queue; and so on."""
+    found = []
+    error: etree._Element | None = _parsed(body)
+    while error is not None and error.tag == "error":
+        found.append(error.findtext("queue") or "")
+        error = error.find("initialMessage/error")
+    return found
+
+
+def _parsed(body: str) -> "etree._Element":
+    return etree.fromstring(body, etree.XMLParser(huge_tree=True, resolve_entities=False))
+
+
+def _depth(root: "etree._Element") -> int:
+    deepest = depth = 0
+    for event, _ in etree.iterwalk(root, events=("start", "end")):
+        depth += 1 if event == "start" else -1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _add(parent: "etree._Element", name: str, text: str) -> None:

@@ -260,9 +260,10 @@ def _rule(facts: RuleFacts, query: Query, lookups: tuple[Lookup, ...], symbols: 
 def _error_queues(named: Iterable[str | None], queue: Queue) -> tuple[str, ...]:
     """From the most specific: the rule's, the queue's, the module's, the system's.
 
-    An error while a message of an error queue is processed goes one level up, never back into the same queue.
+    An error while a message of an error queue is processed goes one level up, never back into the same queue; at the
+    level of the system it stays.
     """
     levels = [*(name for name in named if name is not None), SYSTEM_ERRORS.name]
-    if queue.name in levels and queue.name != SYSTEM_ERRORS.name:
-        levels = levels[levels.index(queue.name) + 1 :]
+    if queue.name in levels:
+        levels = levels[levels.index(queue.name) + 1 :] or [SYSTEM_ERRORS.name]
     return tuple(dict.fromkeys(levels))
