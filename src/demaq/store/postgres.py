@@ -127,6 +127,9 @@ class PostgresStore(SqlStore):
     def _run(self, query: str, rows: Sequence[Parameters]) -> int:
         if not rows:
             return 0
+        together = self._queries.get(f"{query}_all")
+        if together is not None:
+            return self._connection.execute(together, _columns(rows)).rowcount
         with self._connection.cursor() as cursor:
             cursor.executemany(self._queries[query], rows)
             return cursor.rowcount
@@ -140,10 +143,7 @@ class PostgresStore(SqlStore):
             return cursor.rowcount
 
     def _finish(self, rows: Sequence[Parameters]) -> int:
-        if not rows:
-            return 0
-        columns = {f"{name}s": [row[name] for row in rows] for name in rows[0]}
-        return self._connection.execute(self._queries["finish_messages"], columns).rowcount
+        return self._run("finish_message", rows)
 
     def _is_among(self, column: str, parameter: str) -> str:
         return f"{column} = any(:{parameter})"
@@ -153,6 +153,9 @@ class PostgresStore(SqlStore):
 
     def _member_rows(self, slices: Sequence[tuple[str, str]]) -> list[Row]:
         return self._rows("members", slicings=[name for name, _ in slices], keys=[key for _, key in slices])
+
+    def _reset_rows(self, slices: Sequence[tuple[str, str]]) -> list[Row]:
+        return self._rows("reset_slices", slicings=[name for name, _ in slices], keys=[key for _, key in slices])
 
     def _entry_rows(self, entries: Sequence[tuple[str, str, str, str]]) -> list[Row]:
         queues, paths, kinds, values = (list(column) for column in zip(*entries, strict=True))
@@ -164,6 +167,11 @@ class PostgresStore(SqlStore):
         """Give space that is no longer used back to the tables, and let the planner count afresh."""
         with self._translated():
             self._connection.execute("vacuum (analyze)")
+
+
+def _columns(rows: Sequence[Parameters]) -> Parameters:
+    """Rows as lists, one for each column: a statement `insert_member_all` takes all rows of `insert_member` at once."""
+    return {f"{name}s": [row[name] for row in rows] for name in rows[0]}
 
 
 def shown(url: str) -> str:

@@ -153,6 +153,9 @@ class SqliteStore(SqlStore):
     def _member_rows(self, slices: Sequence[tuple[str, str]]) -> list[Row]:
         return self._rows("members", slices=json.dumps(slices))
 
+    def _reset_rows(self, slices: Sequence[tuple[str, str]]) -> list[Row]:
+        return self._rows("reset_slices", slices=json.dumps(slices))
+
     def _entry_rows(self, entries: Sequence[tuple[str, str, str, str]]) -> list[Row]:
         return self._rows("find", entries=json.dumps(entries))
 

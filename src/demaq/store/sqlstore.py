@@ -64,6 +64,9 @@ class SqlStore(ABC):
     def _member_rows(self, slices: Sequence[tuple[str, str]]) -> list[Row]: ...
 
     @abstractmethod
+    def _reset_rows(self, slices: Sequence[tuple[str, str]]) -> list[Row]: ...
+
+    @abstractmethod
     def _entry_rows(self, entries: Sequence[tuple[str, str, str, str]]) -> list[Row]: ...
 
     # Coming in
@@ -191,11 +194,9 @@ class SqlStore(ABC):
 
     def _end_lifetimes(self, resets: Sequence[Reset], at: int) -> None:
         """The members of these slices lose them."""
-        released: list[int] = []
-        for slice_ in dict.fromkeys(reset.slice for reset in resets):
-            rows = self._rows("reset_slice", slicing=slice_.slicing, key=indexed(slice_.key))
-            released += [message for (message,) in rows]
-        self._release(released, at)
+        slices = dict.fromkeys((reset.slice.slicing, indexed(reset.slice.key)) for reset in resets)
+        if slices:
+            self._release([message for (message,) in self._reset_rows(list(slices))], at)
 
     def _release(self, released: Sequence[int], at: int) -> None:
         """Each time that a message is named it loses a slice; those that have no other are no longer retained."""

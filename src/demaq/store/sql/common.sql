@@ -50,10 +50,6 @@ insert into reset (message, slicing, key) values (:message, :slicing, :key) on c
 insert into entry (queue, path, kind, value, position, message)
 values (:queue, :path, :kind, :value, :position, :message) on conflict do nothing;
 
--- name: reset_slice
--- The current lifetime of a slice ends; gives those who were in it.
-delete from member where slicing = :slicing and key = :key returning message;
-
 -- name: drop_index
 delete from entry where queue = :queue and path = :path and kind = :kind;
 

@@ -14,6 +14,12 @@ from unnest(:slicings::text[], :keys::text[]) as s (slicing, key)
 join member m on m.slicing = s.slicing and m.key = s.key
 order by m.position;
 
+-- name: reset_slices
+-- The current lifetime of slices ends; gives those who were in them, once for each.
+delete from member using unnest(:slicings::text[], :keys::text[]) as s (slicing, key)
+where member.slicing = s.slicing and member.key = s.key
+returning member.message;
+
 -- name: retained
 select queue, position, id from message where retained > 0 and queue = any(:queues) order by position;
 
@@ -46,7 +52,7 @@ delete from message where id in (
 -- name: forget_resets
 delete from reset where message = any(:ids);
 
--- name: finish_messages
+-- name: finish_message_all
 -- Messages get their positions: those that have none.
 update message
 set position = done.position, processed = done.at, version = done.version, failed = done.failed,
@@ -55,3 +61,17 @@ from unnest(:messages::bigint[], :positions::bigint[], :ats::bigint[], :versions
             :retaineds::bigint[], :helds::bigint[], :endeds::bigint[])
   as done (id, position, at, version, failed, retained, held, ended)
 where message.id = done.id and message.position is null;
+
+-- name: insert_member_all
+insert into member (slicing, key, position, message)
+select * from unnest(:slicings::text[], :keys::text[], :positions::bigint[], :messages::bigint[]);
+
+-- name: insert_reset_all
+insert into reset (message, slicing, key)
+select * from unnest(:messages::bigint[], :slicings::text[], :keys::text[]) on conflict do nothing;
+
+-- name: insert_entry_all
+insert into entry (queue, path, kind, value, position, message)
+select * from unnest(:queues::text[], :paths::text[], :kinds::text[], :values::text[], :positions::bigint[],
+                     :messages::bigint[])
+on conflict do nothing;

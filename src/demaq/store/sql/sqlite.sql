@@ -14,6 +14,12 @@ from json_each(:slices) s cross join member m
   on m.slicing = json_extract(s.value, '$[0]') and m.key = json_extract(s.value, '$[1]')
 order by m.position;
 
+-- name: reset_slices
+-- The current lifetime of slices ends; gives those who were in them, once for each.
+delete from member
+where (slicing, key) in (select json_extract(value, '$[0]'), json_extract(value, '$[1]') from json_each(:slices))
+returning message;
+
 -- name: retained
 select queue, position, id from message
 where retained > 0 and queue in (select value from json_each(:queues)) order by position;
@@ -30,8 +36,9 @@ select {columns} from message where id in (select value from json_each(:ids));
 
 -- name: release
 -- Messages lose a slice each time that they are named; gives those that have none left.
-update message set retained = retained - (select count(*) from json_each(:ids) where value = message.id)
-where id in (select value from json_each(:ids)) returning id, retained + held;
+update message set retained = retained - lost.number
+from (select value as id, count(*) as number from json_each(:ids) group by value) as lost
+where message.id = lost.id returning message.id, message.retained + message.held;
 
 -- name: end_messages
 update message set ended = :at where id in (select value from json_each(:ids));

@@ -1,0 +1,431 @@
+"""How fast messages are processed, as ratios in one run.
+
+    PYTHONPATH=tests .venv/bin/python bench/engine.py [--short] [--repeat 3] [--only throughput,history,…]
+
+- throughput: the procurement example against what its XQuery alone takes, and what its writes alone take;
+- history: the cost of a message as the messages that are retained grow in number;
+- rules: the same as the rules of its queue grow in number, of which one matches;
+- slices: the same as the slice that a rule reads grows;
+- latency: one message through one rule, from sending it to the commit of what it did, on the disk.
+
+Each is measured several times, and the best counts: other work on the machine only ever adds. Nothing is asserted.
+"""
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from databases import postgres
+from demaq.engine.engine import Engine
+from demaq.engine.executor import InlineExecutor
+from demaq.engine.local import LocalExecutor
+from demaq.engine.plan import Plan, plan_of
+from demaq.engine.records import Incoming
+from demaq.language import check
+from demaq.model import ManualClock, NewMessage, Slice, Value
+from demaq.store import Entry, Index, MemoryStore, Processed, Store, open_store
+from demaq.xquery.saxon import Item, Saxon
+
+PROCUREMENT = Path(__file__).parents[1] / "examples" / "procurement"
+START = datetime(2007, 1, 10, 12, tzinfo=UTC)
+FILLED_AT_ONCE = 5000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure the engine.")
+    parser.add_argument("--short", action="store_true", help="fewer messages, and shorter histories")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--only", default=",".join(SECTIONS))
+    options = parser.parse_args()
+    for name in options.only.split(","):
+        print(f"\n{name}", flush=True)
+        SECTIONS[name](options)
+
+
+# Stores
+
+
+@contextmanager
+def sqlite() -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield f"sqlite:///{folder}/bench.db"
+
+
+STORES = {"SQLite": sqlite, "PostgreSQL": postgres}
+
+
+@contextmanager
+def opened(kind: str) -> Iterator[Store]:
+    with STORES[kind]() as url:
+        store = open_store(url)
+        try:
+            yield store
+        finally:
+            store.close()
+
+
+def plan_from(text: str) -> Plan:
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "main.demaq").write_text(text, encoding="utf-8")
+        checked = check(Path(folder))
+        assert checked.program is not None, [diagnostic.message for diagnostic in checked.report]
+        return plan_of(checked)
+
+
+def engine_on(store: Store, plan: Plan) -> Engine:
+    store.propose(plan.application, plan.text, START)
+    return Engine(store, InlineExecutor(store), ManualClock(START))
+
+
+def process(engine: Engine) -> int:
+    processed = 0
+    while (step := engine.step()) is not None:
+        assert step.failed == 0
+        processed += step.processed
+    return processed
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def best(repeat: int, work: Callable[[], float]) -> float:
+    return min(work() for _ in range(repeat))
+
+
+# Throughput
+
+
+@dataclass
+class Recorded:
+    """What a run asked of the XQuery engine and of the store."""
+
+    calls: list[tuple[Item, tuple[Item, ...]]]
+    texts: list[str]
+    appended: list[Sequence[NewMessage]]
+    committed: list[Sequence[Processed]]
+
+    def evaluate(self, saxon: Saxon) -> None:
+        for text in self.texts:
+            saxon.document(text)
+        for function, arguments in self.calls:
+            saxon.call(function, *arguments)
+
+    def write(self, store: Store) -> None:
+        for messages in self.appended:
+            store.append(messages, START)
+        for batch in self.committed:
+            store.commit(batch)
+
+
+def throughput(options: argparse.Namespace) -> None:
+    requests = offer_requests(100 if options.short else 1000)
+    plan = plan_of(check(PROCUREMENT))
+    recorded, saxon = record(plan, requests)
+    evaluated = best(options.repeat, lambda: seconds(lambda: recorded.evaluate(saxon)))
+    header = ("store", "messages/s", "XQuery alone/s", "writes alone/s", "of XQuery", "of writes", "of both")
+    print("".join(f"{name:>16}" for name in header))
+    for kind in STORES:
+        number = 0
+
+        def run(kind: str = kind) -> float:
+            nonlocal number
+            with opened(kind) as store:
+                engine = engine_on(store, plan)
+                engine.send(requests[:1])
+                process(engine)
+                engine.send(requests[1:])
+                start = time.perf_counter()
+                number = process(engine)
+                return time.perf_counter() - start
+
+        def write(kind: str = kind) -> float:
+            with opened(kind) as store:
+                return seconds(lambda: recorded.write(store))
+
+        took, written = best(options.repeat, run), best(options.repeat, write)
+        print(
+            f"{kind:>16}{number / took:>16.0f}{number / evaluated:>16.0f}{number / written:>16.0f}"
+            f"{evaluated / took:>16.0%}{written / took:>16.0%}{(evaluated + written) / took:>16.0%}",
+            flush=True,
+        )
+
+
+def offer_requests(number: int) -> list[Incoming]:
+    text = (PROCUREMENT / "messages" / "offer-request.xml").read_text(encoding="utf-8")
+    before, rest = text.split("<requestID>")
+    after = rest.partition("</requestID>")[2]
+    return [
+        Incoming(queue="requests", body=f"{before}<requestID>r{n}</requestID>{after}", now=START) for n in range(number)
+    ]
+
+
+def record(plan: Plan, messages: Sequence[Incoming]) -> tuple[Recorded, Saxon]:
+    recorded = Recorded([], [], [], [])
+
+    class RecordedStore(MemoryStore):
+        def append(self, messages: Sequence[NewMessage], at: datetime) -> list[int]:
+            recorded.appended.append(messages)
+            return super().append(messages, at)
+
+        def commit(self, batch: Sequence[Processed]) -> list[int]:
+            recorded.committed.append(batch)
+            return super().commit(batch)
+
+    saxons: list[Saxon] = []
+    call, document = Saxon.call, Saxon.document
+
+    def recorded_call(self: Saxon, function: Item, *arguments: Item) -> str:
+        saxons.append(self)
+        recorded.calls.append((function, arguments))
+        return call(self, function, *arguments)
+
+    def recorded_document(self: Saxon, text: str) -> Item:
+        recorded.texts.append(text)
+        return document(self, text)
+
+    engine = engine_on(RecordedStore(), plan)
+    Saxon.call, Saxon.document = recorded_call, recorded_document  # type: ignore[method-assign]
+    try:
+        engine.send(messages)
+        process(engine)
+    finally:
+        Saxon.call, Saxon.document = call, document  # type: ignore[method-assign]
+    return recorded, saxons[0]
+
+
+# History
+
+HISTORY = """
+create queue inbox kind basic mode persistent
+create queue out kind outgoingGateway mode persistent
+create property customer as xs:string fixed queue inbox value /order/customer
+create slicing customers on customer
+create rule sum for customers
+if (/order) then
+  do enqueue
+    <known count="{count(qs:slice())}">{qs:queue("inbox")[/order/id = qs:message()/order/earlier]/order/id}</known>
+  into out
+create rule forget for customers
+if (/end) then do reset
+"""
+ORDER = "<order><id>{n}</id><customer>c{c}</customer><earlier>{e}</earlier><text>{text}</text></order>"
+MEMBERS = 10  # of each slice
+
+
+def history(options: argparse.Namespace) -> None:
+    plan = plan_from(HISTORY)
+    (index,) = plan.indexes
+    sizes = [10**n for n in range(3, 6 if options.short else 7)]
+    header = ("store", "retained", "µs/message", "ratio")
+    print("".join(f"{name:>14}" for name in header))
+    for kind in STORES:
+        with opened(kind) as store:
+            engine = engine_on(store, plan)
+            engine.step()
+            there, first = 0, 0.0
+            for size in sizes:
+                fill(store, index, there, size)
+                there = size
+                engine = Engine(store, InlineExecutor(store), ManualClock(START))
+                cost = best(options.repeat * 3, partial(cost_in, engine, size))
+                first = first or cost
+                print(f"{kind:>14}{size:>14,}{cost * 1e6:>14.0f}{cost / first:>14.2f}", flush=True)
+
+
+def order(number: int, size: int) -> str:
+    step = number * 7919
+    return ORDER.format(n=number, c=step % max(size // MEMBERS, 1), e=step % size, text="x" * 100)
+
+
+def fill(store: Store, index: Index, there: int, size: int) -> None:
+    """Put messages into the log as processed ones, ten in each slice."""
+    position = store.position()
+    for first in range(there, size, FILLED_AT_ONCE):
+        numbers = range(first, min(first + FILLED_AT_ONCE, size))
+        customers = [f"c{number // MEMBERS}" for number in numbers]
+        messages = [
+            NewMessage(queue="inbox", body=order(n, size), properties={"customer": Value("xs:string", customer)})
+            for n, customer in zip(numbers, customers, strict=True)
+        ]
+        ids = store.append(messages, START)
+        done = [
+            Processed(
+                message=id_,
+                queue="inbox",
+                position=position + n - there + 1,
+                at=START,
+                version=1,
+                joins=(Slice("customers", customer),),
+                entries=(Entry(index, str(n)),),
+            )
+            for id_, n, customer in zip(ids, numbers, customers, strict=True)
+        ]
+        store.commit(done)
+
+
+_sent = 0
+
+
+def cost_in(engine: Engine, size: int) -> float:
+    """Seconds for each of some messages of random customers, which name random earlier ones."""
+    global _sent  # no two runs send the same
+    number = 256
+    engine.send([Incoming(queue="inbox", body=order(size + _sent + n, size), now=START) for n in range(number)])
+    _sent += number
+    start = time.perf_counter()
+    step = engine.step()
+    assert step is not None
+    assert (step.processed, step.failed) == (number, 0)
+    took = time.perf_counter() - start
+    process(engine)
+    return took / number
+
+
+# Rules
+
+
+def rules(options: argparse.Namespace) -> None:
+    print("".join(f"{name:>14}" for name in ("rules", "µs/message", "ratio")))
+    first = 0.0
+    for number in (1, 10, 100, 1000):
+        lines = [
+            "create queue inbox kind basic mode persistent",
+            "create queue out kind outgoingGateway mode persistent",
+        ]
+        lines += [
+            f"create rule r{n} for inbox if (/m{n}) then do enqueue <done>{{/m{n}/id}}</done> into out"
+            for n in range(number)
+        ]
+        engine = engine_on(MemoryStore(), plan_from("\n".join(lines)))
+        messages = [Incoming(queue="inbox", body=f"<m0><id>{n}</id></m0>", now=START) for n in range(200)]
+        cost = best(options.repeat * 3, partial(cost_of, engine, messages))
+        first = first or cost
+        print(f"{number:>14,}{cost * 1e6:>14.0f}{cost / first:>14.2f}", flush=True)
+
+
+def cost_of(engine: Engine, messages: Sequence[Incoming]) -> float:
+    """Seconds for each of these messages, until nothing waits."""
+    engine.send(messages)
+    start = time.perf_counter()
+    process(engine)
+    return (time.perf_counter() - start) / len(messages)
+
+
+# Slices
+
+
+SLICES = """
+create queue inbox kind basic mode persistent
+create queue out kind outgoingGateway mode persistent
+create property key as xs:string fixed queue inbox value /m/key
+create slicing keys on key
+create rule last for keys
+if (/m) then do enqueue <members>{count(qs:slice())}</members> into out
+create rule forget for keys
+if (/end) then do reset
+"""
+
+
+def slices(options: argparse.Namespace) -> None:
+    print("".join(f"{name:>14}" for name in ("members", "µs/message", "ratio", "ns/member")))
+    first = 0.0
+    plan = plan_from(SLICES)
+    for size in (1, 10, 100, 1000) if options.short else (1, 10, 100, 1000, 10_000):
+        number = max(50, 2000 // size)
+        engine = engine_on(MemoryStore(), plan)
+        engine.send([keyed(f"k{n}") for n in range(number) for _ in range(size)] if size < 100 else [])
+        process(engine)
+
+        def run(size: int = size, number: int = number, engine: Engine = engine) -> float:
+            messages = [keyed(f"k{n}") for n in range(number)] if size < 100 else [keyed("k") for _ in range(number)]
+            return cost_of(engine, messages) if size < 100 else cost_of(grown(engine, size), messages)
+
+        cost = best(options.repeat, run)
+        first = first or cost
+        each = "" if size == 1 else f"{(cost - first) / size * 1e9:.0f}"
+        print(f"{size:>14,}{cost * 1e6:>14.0f}{cost / first:>14.2f}{each:>14}", flush=True)
+
+
+def keyed(key: str) -> Incoming:
+    return Incoming(queue="inbox", body=f"<m><key>{key}</key></m>", now=START)
+
+
+def grown(engine: Engine, size: int) -> Engine:
+    """With a slice of so many members, the first time that it is asked for."""
+    there = len(engine.store.members([Slice("keys", "k")])[Slice("keys", "k")])
+    if there < size:
+        engine.send([keyed("k") for _ in range(size - there)])
+        process(engine)
+    return engine
+
+
+# Latency
+
+LATENCY = """
+create queue inbox kind basic mode persistent
+create queue out kind outgoingGateway mode persistent
+create rule answer for inbox if (/m) then do enqueue <answer>{/m/id}</answer> into out
+"""
+
+
+def latency(options: argparse.Namespace) -> None:
+    number = 100 if options.short else 500
+    disk = best(options.repeat, lambda: synced(number))
+    print("".join(f"{name:>14}" for name in ("store", "median ms", "99% ms", "fsync ms", "median/fsync")))
+    plan = plan_from(LATENCY)
+    for kind in STORES:
+        runs = [latencies(kind, plan, number) for _ in range(options.repeat)]
+        times = min(runs, key=statistics.median)
+        median, late = statistics.median(times), sorted(times)[int(len(times) * 0.99)]
+        print(
+            f"{kind:>14}{median * 1e3:>14.2f}{late * 1e3:>14.2f}{disk * 1e3:>14.2f}{median / disk:>14.1f}", flush=True
+        )
+
+
+def latencies(kind: str, plan: Plan, number: int) -> list[float]:
+    """With rules in a process of their own, as a node has it."""
+    with opened(kind) as store:
+        store.propose(plan.application, plan.text, START)
+        executor = LocalExecutor(store.url)
+        try:
+            engine = Engine(store, executor, ManualClock(START))
+            times = []
+            for n in range(number + 10):
+                start = time.perf_counter()
+                engine.send([Incoming(queue="inbox", body=f"<m><id>{n}</id></m>", now=START)])
+                engine.step()
+                times.append(time.perf_counter() - start)
+                process(engine)
+            return times[10:]
+        finally:
+            executor.close()
+
+
+def synced(number: int) -> float:
+    """The median time to get a page onto the disk."""
+    times = []
+    with tempfile.NamedTemporaryFile() as file:
+        for _ in range(number):
+            start = time.perf_counter()
+            file.write(b"x" * 4096)
+            file.flush()
+            os.fsync(file.fileno())
+            times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+SECTIONS = {"throughput": throughput, "history": history, "rules": rules, "slices": slices, "latency": latency}
+
+if __name__ == "__main__":
+    main()
