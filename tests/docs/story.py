@@ -322,7 +322,7 @@ def _samples(page: Path) -> Iterator[str]:
 
 def tell(page: Path, page_blocks: tuple[Block, ...], folder: Path) -> list[str]:
     """Read a page to its end; what is wrong on it."""
-    shutil.copytree(ROOT / "examples", folder / "examples")
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns(".demaq"))
     story = Story(page, folder)
     wrong = []
     for block in page_blocks:

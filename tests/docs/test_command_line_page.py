@@ -17,44 +17,67 @@ PAGE = DOCS / "reference" / "command-line.md"
 APPLICATION = ROOT / "examples" / "procurement"
 
 
+def _commands(group: click.Group, before: str = "") -> dict[str, click.Command]:
+    """All commands by their names, those of groups with the name of the group."""
+    found: dict[str, click.Command] = {}
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            found |= _commands(command, f"{before}{name} ")
+        else:
+            found[before + name] = command
+    return found
+
+
+COMMANDS = _commands(main)
+
+
 def test_every_command_has_a_section() -> None:
     titled = {found.title for found in sections(PAGE) if found.title.startswith("demaq ")}
-    assert titled == {f"demaq {name}" for name in main.commands}
+    assert titled == {f"demaq {name}" for name in COMMANDS}
 
 
 def test_every_command_is_in_the_table() -> None:
-    rows = table(section(PAGE, "Command line").text)
-    assert {re.sub(r"[\[\]`]|\(.*", "", row[0]) for row in rows} == {f"demaq {name}" for name in main.commands}
+    rows = [row for row in table(section(PAGE, "Command line").text) if row[0]]
+    assert {re.sub(r"[\[\]`]|\(.*", "", row[0]) for row in rows} == {f"demaq {name}" for name in COMMANDS}
 
 
-@pytest.mark.parametrize("name", main.commands)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_options_are_those_of_the_command(name: str) -> None:
-    command = main.commands[name]
     described = {span for row in table(section(PAGE, f"demaq {name}").text) for span in code_spans(row[0])}
-    assert described == _options(command)
+    assert described == {spelling for option in _options(COMMANDS[name]) for spelling in option.opts}
 
 
 def test_options_of_the_program_are_described() -> None:
     described = {span for row in table(section(PAGE, "Everywhere").text) for span in code_spans(row[0])}
-    assert described == _options(main)
+    assert described == {spelling for option in _options(main) for spelling in option.opts}
 
 
-@pytest.mark.parametrize("name", main.commands)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_usage_names_options_and_arguments(name: str) -> None:
-    usage = section(PAGE, f"demaq {name}").blocks[0].text
-    command = main.commands[name]
-    arguments = [parameter for parameter in command.params if isinstance(parameter, click.Argument)]
-    named = [word.strip("[]|") for word in usage.split()]
-    assert [word for word in named if word.isupper() and word != "FILE"] == [
-        (argument.name or "").upper() for argument in arguments
+    """In the order in which the command takes arguments; of the spellings of an option one is enough."""
+    command = COMMANDS[name]
+    words = [word.strip("[]|") for word in section(PAGE, f"demaq {name}").blocks[0].text.split()]
+    assert words[: 1 + len(name.split())] == ["demaq", *name.split()]
+    options = {spelling: option for option in _options(command) for spelling in option.opts}
+    named, arguments = set(), []
+    rest = iter(words[1 + len(name.split()) :])
+    for word in rest:
+        if word in options:
+            named.add(options[word].name)
+            if not options[word].is_flag:
+                next(rest)
+        elif word:
+            arguments.append(word)
+    assert named == {option.name for option in options.values() if "--help" not in option.opts}
+    assert arguments == [
+        (parameter.name or "").upper() for parameter in command.params if isinstance(parameter, click.Argument)
     ]
-    assert {word for word in named if word.startswith("-")} == _options(command) - {"-h", "--help"}
 
 
-def _options(command: click.Command) -> set[str]:
+def _options(command: click.Command) -> list[click.Option]:
     with click.Context(command, **command.context_settings, parent=_parent(command)) as context:
         parameters = command.get_params(context)
-    return {option for each in parameters if isinstance(each, click.Option) for option in each.opts}
+    return [each for each in parameters if isinstance(each, click.Option)]
 
 
 def _parent(command: click.Command) -> click.Context | None:

@@ -225,7 +225,7 @@ class _Reader:
 
 
 MODULES = [
-    *sorted((ROOT / "examples").rglob("*.demaq")),
+    *sorted(file for file in (ROOT / "examples").rglob("*.demaq") if file.is_file()),
     *sorted((ROOT / "tests" / "golden" / "language").rglob("*-is-fine/*.demaq")),
     *sorted((ROOT / "tests" / "golden" / "language").rglob("*-are-fine/*.demaq")),
     *sorted((ROOT / "tests" / "golden" / "language").rglob("paper-*/*.demaq")),
