@@ -19,7 +19,7 @@ def matches(expected: str, actual: str) -> bool:
 
 
 def _matches(expected: "etree._Element", actual: "etree._Element") -> bool:
-    if expected.tag != actual.tag or expected.attrib.keys() != actual.attrib.keys():
+    if expected.tag != actual.tag or set(expected.attrib) != set(actual.attrib):
         return False
     if not all(_text_matches(value, actual.get(name)) for name, value in expected.attrib.items()):
         return False
