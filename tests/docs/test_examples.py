@@ -58,5 +58,5 @@ def test_examples_that_are_wrong_are_found(text: str, tmp_path: Path) -> None:
 
 
 def test_outputs_may_be_elided(tmp_path: Path) -> None:
-    text = "```console\n$ demaq explain examples/registrar\nregistrar: 5 queues, 1 slicing, 7 rules\n...\n```"
+    text = "```console\n$ demaq explain examples/registrar\nregistrar: 5 queues, 1 slicing, 8 rules\n...\n```"
     assert not tell(Path("page.md"), fences(text, Path("page.md")), tmp_path)
