@@ -8,6 +8,7 @@ from demaq.engine.plan import Plan
 from demaq.model import Message, NewMessage, Slice
 from demaq.store import Entry, Index, Member, MemoryStore, Processed, QueueCounts, Selection, Store, Version
 
+_KEPT = 10_000  # messages of transient queues that are no longer retained, for people to look at
 _BLOCK = 1024  # ids reserved at once for messages that do not touch the disk
 
 
@@ -89,6 +90,7 @@ class LayeredStore:
         made = [(message, done.at) for done in batch for message in done.produced]
         own = [(number, message, at) for number, (message, at) in zip(ids, made, strict=True) if message.transient]
         self._memory.apply(batch, own)
+        self._memory.forget(_KEPT)
 
     def reconnect(self, store: Store) -> None:
         """Go on with a store that was opened anew. Whether the last commit came through, its position tells."""
@@ -101,10 +103,11 @@ class LayeredStore:
 
     def recent(self, everything: bool = False) -> list[Message]:
         """The retained messages of transient queues, which other processes cannot read; or those of all queues."""
-        found = self._memory.select(Selection())
-        if everything:
-            found += self.base.select(Selection())
-        return sorted((message for message in found if message.position is not None), key=lambda one: one.position or 0)
+        found = self._memory.retained_messages()
+        if not everything:
+            return found
+        stored = [one for one in self.base.select(Selection()) if one.position is not None and one.retained]
+        return sorted([*found, *stored], key=lambda one: one.position or 0)
 
     def ended(self, recent: Sequence[Message], plan: Plan) -> dict[Slice, int]:
         """Slices that retained messages of transient queues are in by their properties, but no longer: they were reset.

@@ -1,6 +1,6 @@
 """A log in memory: for tests, and for the messages of transient queues."""
 
-from bisect import insort
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -135,9 +135,9 @@ class MemoryStore:
     def _finish(self, done: Processed, memberships: int) -> None:
         message = self._messages[done.message]
         if message.due is None:
-            self._waiting.remove((-message.rank, -message.priority, message.id))
+            del self._waiting[bisect_left(self._waiting, (-message.rank, -message.priority, message.id))]
         else:
-            self._timers.remove((message.due, message.id))
+            del self._timers[bisect_left(self._timers, (message.due, message.id))]
         state = MessageState.FAILED if done.failed else MessageState.COMPLETED
         self._messages[message.id] = replace(
             message,
@@ -150,7 +150,7 @@ class MemoryStore:
         )
         self._count(message.queue, state.value)
         if done.resets:
-            self._resets[message.id] = [reset.slice for reset in done.resets]
+            self._resets[message.id] = list(dict.fromkeys(reset.slice for reset in done.resets))
         if memberships:
             self._retain(done, memberships)
         elif not done.held:
@@ -281,12 +281,24 @@ class MemoryStore:
 
     def reclaim(self, before: datetime, limit: int) -> int:
         ended = [number for number, at in self._ended.items() if at < before][:limit]
+        self._reclaim(ended)
+        return len(ended)
+
+    def _reclaim(self, ended: Iterable[int]) -> None:
         for number in ended:
             message = self._messages.pop(number)
             del self._ended[number]
             self._resets.pop(number, None)
             self._count(message.queue, "reclaimed")
-        return len(ended)
+
+    def forget(self, most: int) -> None:
+        """Delete messages that are no longer retained, all but the latest so many."""
+        self._reclaim(list(self._ended)[: max(0, len(self._ended) - most)])
+
+    def retained_messages(self) -> list[Message]:
+        """All that are retained, in the order of their positions."""
+        members = [member for queue in self._queues.values() for member in queue.values()]
+        return [self._messages[member.message] for member in sorted(members, key=_position)]
 
     def compact(self) -> None:
         """There is no file that could be smaller."""

@@ -1,0 +1,27 @@
+"""Evaluation as one pure function, for any process: of the program's text, the store's address and the batch."""
+
+from functools import lru_cache
+
+from demaq.engine.evaluator import Evaluator
+from demaq.engine.limits import Limits
+from demaq.engine.plan import plan_from_text
+from demaq.engine.records import Batch, Outcome
+from demaq.store import MemoryStore, Reader, open_store
+
+
+def evaluate(plan: str, url: str | None, batch: Batch, limits: Limits | None = None) -> list[Outcome]:
+    """The outcome of each task of a batch. The same arguments give the same outcomes, in whichever process.
+
+    Without an address everything that rules may read is in the batch. What is costly to make is kept for the next call.
+    """
+    return list(_evaluator(plan, limits or Limits()).process(batch, _reader(url)))
+
+
+@lru_cache(maxsize=2)
+def _evaluator(plan: str, limits: Limits) -> Evaluator:
+    return Evaluator(plan_from_text(plan), limits)
+
+
+@lru_cache(maxsize=2)
+def _reader(url: str | None) -> Reader:
+    return MemoryStore() if url is None else open_store(url, read_only=True)
