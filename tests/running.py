@@ -172,7 +172,7 @@ def log_of(store: Store) -> dict[str, Any]:
     messages = store.select(Selection(everything=True))
     return {
         "messages": [_row(message) for message in messages],
-        "resets": {message.id: found for message in messages if (found := store.resets_of(message.id))},
+        "resets": {message.id: _sorted(found) for message in messages if (found := store.resets_of(message.id))},
         "members": {
             (slice_.slicing, slice_.key): [(one.position, one.message) for one in store.members([slice_])[slice_]]
             for slice_, _ in store.slices()
@@ -180,6 +180,10 @@ def log_of(store: Store) -> dict[str, Any]:
         "counts": store.counts(),
         "position": store.position(),
     }
+
+
+def _sorted(slices: Sequence[Slice]) -> list[Slice]:
+    return sorted(slices, key=lambda slice_: (slice_.slicing, slice_.key))
 
 
 def _row(message: Message) -> tuple[Any, ...]:
