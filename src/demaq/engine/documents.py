@@ -30,7 +30,10 @@ class Documents:
     def one(self, message: Message) -> Item:
         """The document of a message."""
         kept = self._kept.get(message.id)
-        return (kept or self._put(message.id, message.body)).document
+        if kept is None:
+            return self._put(message.id, message.body).document
+        self._kept.move_to_end(message.id)
+        return kept.document
 
     def missing(self, ids: Iterable[int]) -> list[int]:
         return [number for number in ids if number not in self._kept]

@@ -35,7 +35,7 @@ class _Run:
     values: list[tuple[int, str]] = field(default_factory=list)
     has_values: bool = False
     seen: set[int] = field(default_factory=set)
-    needed: "_Needed" = field(default_factory=lambda: _Needed({}, {}, {}))
+    needed: "_Needed" = field(default_factory=lambda: _NOTHING)
 
     def left(self) -> tuple[int, ...]:
         """The rules that are not done yet."""
@@ -54,6 +54,9 @@ class _Needed:
         yield from self.slices.values()
         yield from self.queues.values()
         yield from self.lookups.values()
+
+
+_NOTHING: _Needed = _Needed({}, {}, {})
 
 
 @dataclass(slots=True)
@@ -81,6 +84,7 @@ class Evaluator:
         self._inherited = frozenset(
             known.name for known in plan.properties.values() if known.mode is PropertyMode.INHERITED
         )
+        self._wanted: dict[tuple[int, ...], tuple[str, ...]] = {}  # properties, by the rules that are evaluated
         self._nothing = self._saxon.map({})
 
     # Processing
@@ -103,7 +107,7 @@ class Evaluator:
     def _run(self, task: Task, slices: tuple[Slice, ...]) -> _Run:
         """With the rules that may do something for a message."""
         message = task.message
-        own = [slice_.slicing for slice_ in slices]
+        own = tuple(slice_.slicing for slice_ in slices)
         rules = self._relevance.rules(message.queue, own, message.body, lambda: self._names(message))
         queues = {queue for number in rules for queue in self.plan.rules[number].reads}
         return _Run(task, slices, rules, queues, has_values=not slices or message.queue not in self._compiled.paths)
@@ -129,6 +133,8 @@ class Evaluator:
 
     def _needed(self, run: _Run, history: History) -> "_Needed":
         """What the rules that are left are given. The message itself is among the messages of its slices and queue."""
+        if not (run.slices or run.queues or run.entries):
+            return _NOTHING
         task = run.task
         own = Member(task.position, task.message.id)
         left = run.left()
@@ -155,10 +161,14 @@ class Evaluator:
                     run.results[number] = RuleResult(number, failure=self._care.failures[number])
                 else:
                     self._evaluate(run, (number,), history)
-        elif left or not run.has_values:
+        elif left:
             self._care.begin(run.task.message.id, -1)
             self._evaluate(run, left, history)
-        return len(run.results) == len(run.rules)
+        is_done = len(run.results) == len(run.rules)
+        if is_done and not run.has_values:
+            self._care.begin(run.task.message.id, -1)
+            self._evaluate(run, (), history)
+        return is_done
 
     def _evaluate(self, run: _Run, left: tuple[int, ...], history: History) -> None:
         """Evaluate these rules. What cannot be caught inside, such as endless recursion, is tried out rule by rule."""
@@ -174,12 +184,7 @@ class Evaluator:
 
     def _call(self, run: _Run, left: tuple[int, ...], history: History) -> str:
         task, needed = run.task, run.needed
-        read = [member for found in (*needed.queues.values(), *needed.lookups.values()) for member in found]
-        run.seen.update(member.message for member in read)
-        every = {task.message.id: Member(task.position, task.message.id)}
-        every.update((member.message, member) for found in needed.slices.values() for member in found)
-        every.update((member.message, member) for member in read)
-        documents = self._in_order(list(every.values()), history)
+        documents = self._given(run, history)
 
         def array(members: Iterable[Member]) -> Item:
             return self._saxon.array([documents[member.message] for member in members])
@@ -203,6 +208,19 @@ class Evaluator:
             self._compiled.no_paths if run.has_values else self._compiled.paths[task.message.queue],
         )
 
+    def _given(self, run: _Run, history: History) -> dict[int, Item]:
+        """The documents of all messages that the rules are given."""
+        task, needed = run.task, run.needed
+        if needed is _NOTHING:
+            return {task.message.id: self._documents.one(task.message)}
+        every = {task.message.id: Member(task.position, task.message.id)}
+        for found in needed.every():
+            for member in found:
+                every[member.message] = member
+        for found in (*needed.queues.values(), *needed.lookups.values()):
+            run.seen.update(member.message for member in found)
+        return self._in_order(list(every.values()), history)
+
     def _in_order(self, members: list[Member], history: History) -> dict[int, Item]:
         """The documents of messages, whose order is that of their positions."""
         members.sort(key=lambda member: member.position)
@@ -213,8 +231,11 @@ class Evaluator:
 
     def _properties(self, message: Message, rules: tuple[int, ...]) -> Item:
         """The properties of a message that these rules read, or that messages inherit from it."""
-        wanted = self._inherited.union(*(self.plan.rules[number].properties for number in rules))
-        return self._compiled.values.map(readable(message, sorted(wanted))) if wanted else self._nothing
+        wanted = self._wanted.get(rules)
+        if wanted is None:
+            names = self._inherited.union(*(self.plan.rules[number].properties for number in rules))
+            wanted = self._wanted[rules] = tuple(sorted(names))
+        return self._compiled.values.map(readable(message, wanted)) if wanted else self._nothing
 
     def _of(self, documents: Mapping[int, Item], history: History) -> Item:
         """All properties of messages, by the identities of their documents."""

@@ -170,8 +170,11 @@ class Plan:
         if not slicings:
             return ()
         values = readable(message, [slicing.property for slicing in slicings])
-        found = ((slicing, values.get(slicing.property)) for slicing in slicings)
-        return tuple(Slice(slicing.name, value.text) for slicing, value in found if value is not None)
+        if not values:
+            return ()
+        return tuple(
+            Slice(slicing.name, values[slicing.property].text) for slicing in slicings if slicing.property in values
+        )
 
     def is_transient(self, slicing: str) -> bool:
         """Have only transient queues members of a slicing?"""

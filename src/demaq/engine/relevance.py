@@ -1,13 +1,14 @@
 """Which rules may do something for a message, by the names of its elements, before anything is parsed."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from demaq.engine.plan import Plan
 from demaq.language.analysis.condition import AllOf, Always, AnyOf, Condition, Contains, Never, Root
 
 _NAME = re.compile(r"<([^\s/>!?]+)")
 _FEW_RULES = 8  # to evaluate so many costs less than to ask the engine for names with namespaces
+_KNOWN = 1024  # kinds of messages whose rules are kept
 
 Names = tuple[str, frozenset[str]]
 """The root element, and all elements."""
@@ -18,14 +19,14 @@ class Relevance:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._chosen: dict[tuple[str, frozenset[str]], _Rules] = {}
+        self._chosen: dict[tuple[str, tuple[str, ...]], _Rules] = {}
 
-    def rules(self, queue: str, slicings: Iterable[str], body: str, names: Callable[[], Names]) -> tuple[int, ...]:
+    def rules(self, queue: str, slicings: tuple[str, ...], body: str, names: Callable[[], Names]) -> tuple[int, ...]:
         """The rules for a message of a queue that is in slices of these slicings.
 
         `names` is asked where the text alone does not tell the names of its elements.
         """
-        key = queue, frozenset(slicings)
+        key = queue, slicings
         rules = self._chosen.get(key)
         if rules is None:
             rules = self._chosen[key] = _Rules(self._plan, *key)
@@ -36,7 +37,7 @@ class Relevance:
             if len(rules.every) <= _FEW_RULES:
                 return rules.every
             found = names()
-        return rules.relevant(*found)
+        return rules.relevant(found)
 
 
 def names_in_text(body: str) -> Names | None:
@@ -56,7 +57,7 @@ def names_in_text(body: str) -> Names | None:
 class _Rules:
     """The rules of a queue for messages in slices of certain slicings. Rules are known by their numbers."""
 
-    def __init__(self, plan: Plan, queue: str, slicings: frozenset[str]) -> None:
+    def __init__(self, plan: Plan, queue: str, slicings: tuple[str, ...]) -> None:
         self.every = tuple(
             number
             for number in plan.rules_by_queue.get(queue, ())
@@ -66,6 +67,7 @@ class _Rules:
         self.has_conditions = any(not isinstance(skip, Always) for skip in self._conditions.values())
         self._always: list[int] = []
         self._by_name: dict[str, list[int]] = {}
+        self._known: dict[Names, tuple[int, ...]] = {}  # messages of the same kind have the same names
         for number, skip in self._conditions.items():
             triggers = _triggers(skip)
             if triggers is None:
@@ -74,7 +76,15 @@ class _Rules:
                 for name in triggers:
                     self._by_name.setdefault(name, []).append(number)
 
-    def relevant(self, root: str, names: frozenset[str]) -> tuple[int, ...]:
+    def relevant(self, names: Names) -> tuple[int, ...]:
+        found = self._known.get(names)
+        if found is None:
+            if len(self._known) >= _KNOWN:
+                self._known.clear()
+            found = self._known[names] = self._relevant(*names)
+        return found
+
+    def _relevant(self, root: str, names: frozenset[str]) -> tuple[int, ...]:
         numbers = set(self._always)
         for name in names:
             numbers.update(self._by_name.get(name, ()))

@@ -16,13 +16,15 @@ class Values:
     def __init__(self, saxon: Saxon, to_time: Item) -> None:
         self._saxon = saxon
         self._to_time = to_time
-        self._maps: dict[tuple[tuple[str, Value], ...], Item] = {}
+        self._maps: dict[tuple[tuple[str, str, str], ...], Item] = {}
         self._now: datetime | None = None
         self._now_item: Item = None
 
     def map(self, values: Mapping[str, Value]) -> Item:
         """Properties: each a pair of type and text."""
-        key = tuple(values.items())
+        if not values:
+            return self._saxon.map({})
+        key = tuple((name, value.type, value.text) for name, value in values.items())
         found = self._maps.get(key)
         if found is None:
             text = self._saxon.string

@@ -4,12 +4,14 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from demaq.model import Message, MessageState, NewMessage, Origin, Value
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_ORIGINS = {origin.value: origin for origin in Origin}
 _LONGEST_KEY = 400  # characters; an index of PostgreSQL takes no more than some 2,700 bytes
 
 
@@ -17,6 +19,7 @@ def to_micros(then: datetime) -> int:
     return (then - _EPOCH) // _MICROSECOND
 
 
+@lru_cache(maxsize=1024)  # many messages are made and processed at one time
 def to_time(micros: int) -> datetime:
     return _EPOCH + micros * _MICROSECOND
 
@@ -49,6 +52,8 @@ def message_row(number: int, message: NewMessage, created: int) -> dict[str, Any
 
 
 def properties_text(properties: Mapping[str, Value]) -> str:
+    if not properties:
+        return "{}"
     return json.dumps({name: [value.type, value.text] for name, value in properties.items()}, ensure_ascii=False)
 
 
@@ -56,14 +61,14 @@ def to_message(row: Sequence[Any]) -> Message:
     """A row with the columns of `sql.COLUMNS`, in their order."""
     (number, queue, body, properties, created, origin, cause, rule, rank, priority, due) = row[:11]
     (position, processed, version, failed, retained, held) = row[11:]
-    values = json.loads(properties) if isinstance(properties, str) else properties
+    values = properties if isinstance(properties, dict) else {} if properties == "{}" else json.loads(properties)
     return Message(
         id=number,
         queue=queue,
         body=body,
         properties={name: Value(*value) for name, value in values.items()},
         created=to_time(created),
-        origin=Origin(origin),
+        origin=_ORIGINS[origin],
         cause=cause,
         rule=rule,
         rank=rank,
