@@ -23,6 +23,9 @@ from demaq.store.sqlstore import Parameters, Row, SqlStore
 
 _DIALECT = "postgres"
 _LOCK = 0x44454D51  # the key of the advisory lock that a node holds
+# Messages are read by keys, and there is an index for each. The planner must not read whole tables instead because it
+# does not know yet how large they have become.
+_BY_KEYS = "set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set jit = off"
 _PARAMETER = re.compile(r"(?<!:):(\w+)")
 _COPIED = ("id", "queue", "body", "properties", "created", "origin", "cause", "rule", "rank", "priority", "due")
 
@@ -45,6 +48,7 @@ class PostgresStore(SqlStore):
         with self._translated():
             self._connection = psycopg.connect(url, autocommit=True, application_name="demaq")
             try:
+                self._connection.execute(_BY_KEYS)
                 self._prepare(migrate and not read_only)
             except BaseException:
                 self._connection.close()
@@ -107,6 +111,7 @@ class PostgresStore(SqlStore):
     def _snapshot(self) -> Iterator[None]:
         with self._translated(), self._connection.transaction():
             self._connection.execute("set transaction isolation level repeatable read, read only")
+            self._connection.execute("set local enable_seqscan = on")  # for counting, tables are read whole
             yield
 
     @contextmanager
