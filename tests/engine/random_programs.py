@@ -31,10 +31,11 @@ tags = st.sampled_from(TAGS)
 _SEEN_ANYWHERE = st.one_of(
     st.builds('qs:queue("{}")/*/@n ! string(.)'.format, queues),
     st.builds('count(qs:queue("{}"))'.format, queues),
-    st.builds('qs:queue("{}")[/*/@k = qs:message()/*/@k]/*/@n ! string(.)'.format, queues),
-    st.builds('qs:queue("{}")[/*/@k = "x"]/*/@n ! string(.)'.format, queues),
-    st.builds('qs:queue("{}")[/*/@j = 1]/*/@n ! string(.)'.format, queues),
-    st.builds('count(qs:queue("{}")[/{} and /*/@j = qs:message()/*/@j])'.format, queues, tags),
+    st.builds('qs:queue("{}")[//@k = qs:message()/*/@k]/*/@n ! string(.)'.format, queues),
+    st.builds('qs:queue("{}")[//@k = "x"]/*/@n ! string(.)'.format, queues),
+    st.builds('qs:queue("{}")[//@j = 1]/*/@n ! string(.)'.format, queues),
+    st.builds('qs:queue("{}")[//@n = 1]/*/@k ! string(.)'.format, queues),
+    st.builds('count(qs:queue("{}")[/{} and //@j = number(qs:message()/*/@j)])'.format, queues, tags),
     st.builds('qs:queue("{}")/*/@k/qs:property("byJ", .)'.format, queues),
     st.sampled_from(
         [
@@ -102,7 +103,7 @@ def _rule(draw: st.DrawFn, number: int) -> str:
     if in_slices:
         tests += [f"qs:slice()[/{draw(tags)}] and qs:slice()[/{draw(tags)}]", f"count(qs:slice()) ge {draw(_SMALL)}"]
     else:
-        tests += [f'count(qs:queue("{draw(queues)}")) mod 2 eq 0', f'qs:queue("{draw(queues)}")[/*/@k = "y"]']
+        tests += [f'count(qs:queue("{draw(queues)}")) mod 2 eq 0', f'qs:queue("{draw(queues)}")[//@k = "y"]']
     test = draw(st.sampled_from(tests))
     return f"create rule r{number} for {target} if (/*/@ttl > 0 and ({test})) then {draw(_action(in_slices))}\n"
 

@@ -143,9 +143,18 @@ class LocalExecutor:
                 number = died.message if 0 <= died.message < len(left) else 0
                 if number:
                     found += self._ask(Admit(tuple(left[:number])))
-                found.append((None, MessageRefused(f"the message cannot be taken in: {died.reason}", "resource")))
+                found.append(self._admit_alone(left[number]))
                 left = left[number + 1 :]
         return found
+
+    def _admit_alone(self, message: Incoming) -> Admission:
+        """A message at which the worker died: it may have been killed for other reasons."""
+        try:
+            (found,) = self._ask(Admit((message,)))
+        except _Died as died:
+            return None, MessageRefused(f"the message cannot be taken in: {died.reason}", "resource")
+        admission: Admission = found
+        return admission
 
     def entries(self, messages: Sequence[Message]) -> list[tuple[Entry, ...]]:
         try:

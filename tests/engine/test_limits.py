@@ -1,0 +1,185 @@
+"""A rule that takes too much costs its message an error, and the worker its life, never the node's."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from demaq.engine.limits import Limits
+from demaq.engine.local import LocalExecutor
+from demaq.store import Store, open_store
+from running import Running, plan_from
+
+MEGABYTE = 1024 * 1024
+TIGHT = Limits(seconds=1.5, memory=1200 * MEGABYTE)
+SHOP = """
+create queue inbox kind basic mode persistent
+create queue out kind basic mode persistent
+create property key as xs:string fixed queue inbox value /*/@key
+create slicing keys on key
+create rule forget for keys if (/end) then do reset
+create rule good for inbox if (/*) then do enqueue <good>{/*/@n}</good> into out
+declare function local:deep($n as xs:integer) as xs:integer { if ($n lt 0) then 0 else 1 + local:deep($n + 1) };
+declare function local:tail($n as xs:integer) as xs:integer { if ($n lt 0) then 0 else local:tail($n + 1) };
+declare function local:double($s as xs:string, $n as xs:integer) as xs:string {
+  if ($n le 0) then $s else local:double($s || $s, $n - 1)
+};
+create rule deep for inbox if (/deep) then do enqueue <bad>{local:deep(/deep/@n)}</bad> into out
+create rule tail for inbox if (/tail) then do enqueue <bad>{local:tail(/tail/@n)}</bad> into out
+create rule loop for inbox
+if (/loop) then
+  let $found := for $n in 1 to 1000000, $m in 1 to 1000000 where $n * $m = /loop/@n return $n
+  return do enqueue <bad>{count($found)}</bad> into out
+create rule text for inbox
+if (/text) then do enqueue <bad>{string-length(local:double("0123456789abcdef", /text/@n))}</bad> into out
+create rule sequence for inbox
+if (/sequence) then
+  let $all := for $n in 1 to xs:integer(/sequence/@n) return <n>{$n}</n>
+  return do enqueue <bad>{count($all), string($all[last()])}</bad> into out
+"""
+
+
+class Shop(Running):
+    """An application whose rules are evaluated in a worker."""
+
+    def __init__(self, folder: Path, limits: Limits, text: str = SHOP) -> None:
+        url = f"sqlite:///{folder / 'log.db'}"
+        self.store: Store = open_store(url)
+        self.worker = LocalExecutor(url, limits)
+        super().__init__(plan_from(folder / "app", text), self.store, self.worker)
+
+    def close(self) -> None:
+        self.worker.close()
+        self.store.close()
+
+    def kill(self) -> None:
+        assert self.worker.pid is not None
+        os.kill(self.worker.pid, signal.SIGKILL)
+
+
+Open = Callable[..., Shop]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Open]:
+    shops: list[Shop] = []
+
+    def shop(limits: Limits = TIGHT, text: str = SHOP) -> Shop:
+        shops.append(Shop(tmp_path, limits, text))
+        return shops[-1]
+
+    yield shop
+    for one in shops:
+        one.close()
+
+
+@pytest.mark.parametrize(
+    ("rule", "n"),
+    [("deep", 1), ("tail", 1), ("loop", 3), ("text", 30), ("sequence", 20_000_000)],
+)
+def test_a_rule_that_takes_too_much_costs_its_message_an_error(opened: Open, rule: str, n: int) -> None:
+    shop = opened()
+    shop.send("inbox", '<m n="1" key="1"/>', f'<{rule} n="{n}" key="1"/>', '<m n="2" key="1"/>')
+    shop.run()
+    (error,) = shop.errors()
+    assert (error.kind, error.rule, error.message, error.file) == ("resource", rule, "2", "main.demaq")
+    assert error.description
+    assert shop.bodies("out") == ['<good n="1"/>', '<good n="2"/>']
+    shop.play("inbox", '<m n="3"/>')
+    assert shop.bodies("out")[2:] == ['<good n="3"/>']
+
+
+def test_several_rules_of_a_message_that_take_too_much_are_all_named(opened: Open) -> None:
+    shop = opened(
+        TIGHT,
+        SHOP + "create rule again for inbox if (/tail) then do enqueue <bad>{local:tail(/tail/@n)}</bad> into out\n",
+    )
+    shop.play("inbox", '<tail n="1"/>')
+    assert [(error.kind, error.rule) for error in shop.errors()] == [("resource", "tail"), ("resource", "again")]
+    assert shop.bodies("out") == []
+
+
+def test_two_messages_that_take_too_much_do_not_hold_up_a_batch(opened: Open) -> None:
+    shop = opened()
+    shop.send("inbox", *['<m n="1"/>', '<tail n="1"/>'] * 2, '<m n="1"/>')
+    shop.run()
+    assert [error.rule for error in shop.errors()] == ["tail"] * 2
+    assert len(shop.bodies("out")) == 3
+
+
+def test_a_worker_that_is_killed_between_batches_is_replaced(opened: Open) -> None:
+    shop = opened()
+    shop.play("inbox", '<m n="1" key="1"/>')
+    before = shop.worker.pid
+    shop.kill()
+    shop.play("inbox", '<m n="2" key="1"/>')
+    assert shop.worker.pid != before
+    assert shop.bodies("out") == ['<good n="1"/>', '<good n="2"/>']
+    assert shop.errors() == []
+
+
+def test_a_worker_that_is_killed_before_messages_come_in_is_replaced(opened: Open) -> None:
+    shop = opened()
+    shop.kill()
+    time.sleep(0.1)
+    assert shop.send("inbox", '<m n="1"/>') == [1]
+    shop.run()
+    assert shop.bodies("out") == ['<good n="1"/>']
+
+
+SLOW = """
+create rule slow for inbox
+if (/slow) then do enqueue <slow>{count(for $n in 1 to 300000 where $n mod 7 = /slow/@n return $n)}</slow> into out
+"""
+
+
+def test_a_worker_that_is_killed_during_a_batch_does_it_again(opened: Open) -> None:
+    shop = opened(Limits(), SHOP + SLOW)
+    shop.send("inbox", *(f'<slow n="{n}"/>' for n in range(5)), '<m n="9"/>')
+    killer = threading.Timer(0.4, shop.kill)
+    killer.start()
+    shop.run()
+    killer.join()
+    assert shop.errors() == []
+    assert len(shop.bodies("out")) == 11
+    assert shop.bodies("out")[1] == "<slow>42857</slow>"
+
+
+def test_a_worker_is_replaced_when_it_is_worn_out_by_names(opened: Open) -> None:
+    shop = opened(Limits(worker_names=300))
+    seen = set()
+    for n in range(3):
+        body = f'<m n="{n}">' + "".join(f"<n{n}-{m}/>" for m in range(200)) + "</m>"
+        shop.play("inbox", body)
+        seen.add(shop.worker.pid)
+    assert len(seen) >= 2
+    assert shop.bodies("out") == [f'<good n="{n}"/>' for n in range(3)]
+
+
+def test_a_worker_is_replaced_when_it_has_grown(opened: Open) -> None:
+    shop = opened(Limits(worker_memory=1))
+    before = shop.worker.pid
+    shop.play("inbox", '<m n="1" key="1"/>')
+    assert shop.worker.pid != before
+    shop.play("inbox", '<m n="2" key="1"/>')
+    assert shop.bodies("out") == ['<good n="1"/>', '<good n="2"/>']
+
+
+def test_the_time_is_that_of_a_message_and_not_of_a_batch(opened: Open) -> None:
+    shop = opened(Limits(seconds=2), SHOP + SLOW)
+    shop.send("inbox", *(f'<slow n="{n % 7}"/>' for n in range(40)))
+    shop.run()
+    assert shop.errors() == []
+
+
+def test_hostile_messages_are_refused_by_the_worker_too(opened: Open) -> None:
+    shop = opened()
+    for body in ("<a", "<!DOCTYPE a><a/>", b'<?xml version="1.0" encoding="undefined"?><a/>', "<a>\ud800</a>"):
+        assert shop.refused("inbox", body).kind == "malformed"
+    shop.play("inbox", '<m n="1"/>')
+    assert len(shop.errors()) == 4
+    assert shop.bodies("out") == ['<good n="1"/>']
