@@ -11,13 +11,16 @@ The languages of fences, and their options:
                append=PATH  added to a file, likewise
 `xquery`     parses as XQuery 3.1
 `console`    lines after `$` are run, what follows them must be what they print; `...` stands for lines left out,
-             or for a part of a line; where nothing follows, the command must only succeed
+             or for a part of a line; where nothing follows, the command must only succeed. A command with `&` at its
+             end goes on beside the page, until `kill %1` or the end; what commands that only look print may then take
+             a while to come
+               postgres     `POSTGRES` stands for the address of a store on a real server
 `text`       a part of what `demaq check` printed for the block before it, or for an application in `samples`;
              `text drawing` is a drawing
 `toml`       a `demaq.toml`; `reports` and `file` as above
 `xml`        is well-formed; `file=PATH` writes it
 `json`       is JSON
-`python`     runs, as one doctest a page
+`python`     runs, as one doctest a page; or with `file=PATH` is written to a file
 `sh`         commands of the repository, which exist
 `mermaid`    a drawing, in the part of Mermaid's notation that the pages use
 `ebnf`       a grammar; `test_grammar.py` reads it
@@ -32,6 +35,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,6 +43,7 @@ from pathlib import Path
 from click.testing import CliRunner
 from lxml import etree
 
+from databases import postgres
 from demaq.cli import main
 from demaq.diagnostics import DemaqError, Report, render
 from demaq.language import check
@@ -62,6 +67,10 @@ _MERMAID = re.compile(
 )
 
 
+_PATIENCE = 30.0  # seconds for a node that runs beside the page
+_LOOKING = ("messages", "slices", "timers", "trace", "status", "errors list")
+
+
 class Mismatch(AssertionError):
     """What a page shows is not what happens."""
 
@@ -78,6 +87,9 @@ class Story:
         self._printed = ""
         self._exit_code = 0
         self._globals: dict[str, object] = {}
+        self._beside: subprocess.Popen[str] | None = None
+        self._left_open = contextlib.ExitStack()
+        self._postgres = ""
         self._do: dict[str, Callable[[Block], None]] = {
             "demaq": self._demaq,
             "xquery": self._xquery,
@@ -98,6 +110,11 @@ class Story:
         if do is None:
             raise Mismatch(f"{block.place}: no block may be `{block.language}`; there are {', '.join(self._do)}")
         do(block)
+
+    def close(self) -> None:
+        if self._beside is not None:
+            self._stop()
+        self._left_open.close()
 
     # Applications
 
@@ -187,7 +204,11 @@ class Story:
     # Languages that are run
 
     def _python(self, block: Block) -> None:
-        _known(block)
+        _known(block, "file")
+        if "file" in block.options:
+            compile(block.text, block.place, "exec")
+            self._write_file(block)
+            return
         example = doctest.DocTestParser().get_doctest(block.text, {}, block.place, str(block.page), block.line)
         if not example.examples:
             raise Mismatch(f"{block.place}: Python is shown as in a session, with `>>>`")
@@ -208,13 +229,30 @@ class Story:
                 raise Mismatch(f"{block.place}: there is no command `{words[0]}`")
 
     def _console(self, block: Block) -> None:
-        _known(block)
+        _known(block, "postgres")
         for command, expected in _commands(block):
-            printed = self._run(command)
-            if expected:
-                _compare(f"{block.place}: $ {command}", expected, printed.splitlines(), whole=True)
-            elif self._exit_code != 0:
-                raise Mismatch(f"{block.place}: `{command}` failed with {self._exit_code}:\n{printed}")
+            what = f"{block.place}: $ {command}"
+            until = time.monotonic() + (_PATIENCE if self._beside is not None and _only_looks(command) else 0.0)
+            while True:
+                printed = self._run(self._with_address(command) if "postgres" in block.options else command)
+                try:
+                    self._compare_printed(what, expected, printed)
+                    break
+                except Mismatch:
+                    if time.monotonic() >= until:
+                        raise
+                    time.sleep(0.1)
+
+    def _compare_printed(self, what: str, expected: list[str], printed: str) -> None:
+        if expected:
+            _compare(what, expected, printed.splitlines(), whole=True)
+        elif self._exit_code != 0:
+            raise Mismatch(f"{what}\nfailed with {self._exit_code}:\n{printed}")
+
+    def _with_address(self, command: str) -> str:
+        if not self._postgres:
+            self._postgres = self._left_open.enter_context(postgres())
+        return command.replace("POSTGRES", self._postgres)
 
     def _run(self, command: str) -> str:
         if command == "echo $?":
@@ -224,14 +262,40 @@ class Story:
             self._folder = self._folder / words[1]
             self._exit_code = 0
             return ""
+        if words[-1] == "&":
+            return self._start(words[:-1])
+        if command == "kill %1":
+            return self._stop()
         with contextlib.chdir(self._folder):
-            if words[0] == "demaq" and not re.search(r"[|<>&;$\"']", command):
+            if words[0] == "demaq" and not re.search(r"[|<>&;$\"']", command.replace(self._postgres, "")):
                 result = CliRunner().invoke(main, words[1:], prog_name="demaq")
                 if result.exception is not None and not isinstance(result.exception, SystemExit):
                     raise result.exception
                 self._exit_code = result.exit_code
                 return result.output
             return self._run_in_shell(command)
+
+    def _start(self, words: list[str]) -> str:
+        """Start a node beside the page; its first line says that it is there."""
+        assert self._beside is None, "one at a time"
+        self._beside = subprocess.Popen(
+            [sys.executable, "-m", *words],
+            cwd=self._folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert self._beside.stdout is not None
+        self._exit_code = 0
+        return self._beside.stdout.readline()
+
+    def _stop(self) -> str:
+        assert self._beside is not None
+        self._beside.terminate()
+        printed, _ = self._beside.communicate(timeout=_PATIENCE)
+        self._exit_code = self._beside.returncode
+        self._beside = None
+        return printed
 
     def _run_in_shell(self, command: str) -> str:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -308,6 +372,10 @@ def _line_pattern(line: str) -> str:
     return r"[^\n]*".join(re.escape(part) for part in line.split("..."))
 
 
+def _only_looks(command: str) -> bool:
+    return command.startswith(tuple(f"demaq {name}" for name in _LOOKING))
+
+
 def _trimmed(lines: list[str]) -> list[str]:
     """Without empty lines at the ends."""
     return "\n".join(lines).strip("\n").split("\n")
@@ -325,11 +393,12 @@ def tell(page: Path, page_blocks: tuple[Block, ...], folder: Path) -> list[str]:
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns(".demaq"))
     story = Story(page, folder)
     wrong = []
-    for block in page_blocks:
-        try:
-            story.read(block)
-        except Mismatch as mismatch:
-            wrong.append(str(mismatch))
-        except (DemaqError, ValueError) as error:  # not XQuery, not JSON
-            wrong.append(f"{block.place}: {error}")
+    with contextlib.closing(story):
+        for block in page_blocks:
+            try:
+                story.read(block)
+            except Mismatch as mismatch:
+                wrong.append(str(mismatch))
+            except (DemaqError, ValueError) as error:  # not XQuery, not JSON
+                wrong.append(f"{block.place}: {error}")
     return wrong

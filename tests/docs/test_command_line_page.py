@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 
 from demaq.cli import main
 from demaq.cli.output import FINDINGS, MISUSE
+from demaq.model import MessageState, Origin
 from docs.fences import DOCS, ROOT, code_spans, section, sections, table
 
 PAGE = DOCS / "reference" / "command-line.md"
@@ -154,3 +156,108 @@ def _along(data: Any, path: list[str]) -> Iterator[Any]:
         yield from _along(data[path[0]], path[1:])
     else:
         yield data
+
+
+# JSON of a store
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The address of a store in which an offer was made, an order waits for its payment, and a rule has failed."""
+    folder = tmp_path_factory.mktemp("store")
+    bad = folder / "bad.xml"
+    bad.write_text("<order><orderID>2</orderID><month>none</month></order>", encoding="utf-8")
+    url = f"sqlite:///{folder / 'log.db'}"
+    messages = [str(APPLICATION / "messages" / name) for name in ("offer-request.xml", "order.xml")]
+    sent = _json("send", str(APPLICATION), "requests", *messages, "--store", url)
+    assert [set(each) for each in sent] == [{"file", "id"}, {"file", "id"}]
+    _json("send", str(APPLICATION), "orders", str(bad), "--store", url)
+    assert _fields("JSON of run") == set(_json("run", str(APPLICATION), "--until-idle", "--store", url))
+    return url
+
+
+def test_fields_of_send(store: str, tmp_path: Path) -> None:
+    nonsense = tmp_path / "nonsense.xml"
+    nonsense.write_text("<nonsense/>", encoding="utf-8")
+    (refused,) = _json("send", str(APPLICATION), "requests", str(nonsense), "--store", store)
+    spans = set(code_spans(section(PAGE, "JSON of send").text))
+    assert set(refused) | {"id"} == spans
+
+
+def test_fields_of_deploy(store: str) -> None:
+    assert _fields("JSON of deploy") == set(_json("deploy", str(APPLICATION), "--store", store))
+
+
+def test_fields_of_a_message(store: str) -> None:
+    messages = _json("messages", "crm", "--all", "--store", store)
+    assert messages
+    assert all(_fields("A message") == set(each) for each in messages)
+    values = [value for each in messages for value in each["properties"].values()]
+    assert values
+    assert all(set(value) == {"type", "value"} for value in values)
+    (row,) = (row for row in table(section(PAGE, "A message").text) if row[0] == "`properties`")
+    assert {"type", "value"} <= set(code_spans(row[1]))
+
+
+@pytest.mark.parametrize("enum", [Origin, MessageState])
+def test_words_of_a_message(enum: type[Origin] | type[MessageState]) -> None:
+    (row,) = (
+        row for row in table(section(PAGE, "A message").text) if row[0] == ("`origin`" if enum is Origin else "`state`")
+    )
+    assert code_spans(row[1]) == [one.value for one in enum]
+
+
+def test_fields_of_slices(store: str) -> None:
+    slices = _json("slices", "--store", store)
+    assert slices
+    assert all(_fields("JSON of slices") == set(each) for each in slices)
+    members = _json("slices", slices[0]["slicing"], slices[0]["key"], "--store", store)
+    assert all(_fields("A message") == set(each) for each in members)
+
+
+def test_fields_of_timers(store: str) -> None:
+    timers = _json("timers", "--store", store)
+    assert timers
+    assert all(_fields("A message") == set(each) for each in timers)
+
+
+def test_fields_of_trace(store: str) -> None:
+    every = list(_traced(_json("trace", "1", "--store", store)))
+    assert any(each["resets"] for each in every)
+    assert all(_fields("A message") | _fields("JSON of trace") == set(each) for each in every)
+    assert all(set(reset) == {"slicing", "key"} for each in every for reset in each["resets"])
+
+
+def _traced(trace: Any) -> Iterator[Any]:
+    yield trace
+    for effect in trace["effects"]:
+        yield from _traced(effect)
+
+
+def test_fields_of_status(store: str) -> None:
+    status = _json("status", "--store", store)
+    assert _fields("JSON of status") == set(status)
+    assert all(_fields("The counts of a queue") == set(each) for each in status["queues"])
+
+
+def test_fields_of_errors(store: str) -> None:
+    listed = _json("errors", "list", "--store", store)
+    failed = next(each for each in listed if each["cause"] is not None)
+    assert all(_fields("A message") | _fields("JSON of errors list") == set(each) for each in listed)
+    shown = _json("errors", "show", str(failed["id"]), "--store", store)
+    assert _fields("JSON of errors show") == set(shown)
+    assert _fields("A message") == set(shown["error"]) == set(shown["message"])
+    (again,) = _json("errors", "retry", str(failed["id"]), "--store", store)
+    assert _fields("JSON of errors retry") == set(again)
+
+
+def test_fields_of_upkeep(store: str) -> None:
+    (row,) = (row for row in table(section(PAGE, "demaq migrate").text) if row[0] == "`--json`")
+    assert set(code_spans(row[1])) == set(_json("migrate", "--store", store))
+    assert _fields("JSON of compact") == set(_json("compact", "--store", store))
+
+
+def test_fields_of_test() -> None:
+    results = _json("test", str(APPLICATION), "-k", "letter")
+    assert results
+    assert all(_fields("JSON of test") == set(each) for each in results)
