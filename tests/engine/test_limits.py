@@ -6,16 +6,21 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+from demaq.engine.evaluator import Care, Evaluator
 from demaq.engine.limits import Limits
 from demaq.engine.local import LocalExecutor
-from demaq.store import Store, open_store
-from running import Running, plan_from
+from demaq.engine.records import Batch, Task
+from demaq.model import Message
+from demaq.store import MemoryStore, Store, open_store
+from demaq.xquery.saxon import Saxon, SaxonExhausted
+from running import START, Running, plan_from
 
 MEGABYTE = 1024 * 1024
-TIGHT = Limits(seconds=1.5, memory=1200 * MEGABYTE)
+TIGHT = Limits(seconds=1, memory=1200 * MEGABYTE)
 SHOP = """
 create queue inbox kind basic mode persistent
 create queue out kind basic mode persistent
@@ -160,6 +165,40 @@ def test_a_worker_is_replaced_when_it_is_worn_out_by_names(opened: Open) -> None
     assert shop.bodies("out") == [f'<good n="{n}"/>' for n in range(3)]
 
 
+NAMES = """
+create rule names for inbox
+if (/names) then do enqueue
+  <names>{count((1 to xs:integer(/names/@n)) ! element {"n" || qs:property("sys:id") || "-" || .} {})}</names>
+into out
+"""
+
+
+@pytest.mark.skipif("DEMAQ_FUZZ" not in os.environ, reason="a million names take a minute")
+def test_a_worker_is_replaced_when_rules_have_made_too_many_names(opened: Open) -> None:
+    shop = opened(Limits(), SHOP + NAMES)
+    shop.send("inbox", *['<names n="400000"/>'] * 3, '<m n="1"/>', '<names n="1200000"/>', '<m n="2"/>')
+    shop.run()
+    assert [body for body in shop.bodies("out") if "names" in body] == ["<names>400000</names>"] * 3
+    assert [body for body in shop.bodies("out") if 'n="1"' in body or 'n="2"' in body] == [
+        '<good n="1"/>',
+        '<good n="2"/>',
+    ]
+    (error,) = shop.errors()
+    assert (error.kind, error.rule, error.message) == ("resource", "names", "5")
+
+
+def test_an_exhausted_engine_is_no_error_of_the_rule_if_someone_watches(tmp_path: Path) -> None:
+    evaluator = Evaluator(plan_from(tmp_path, SHOP), Limits())
+    exhausted = SaxonExhausted("Too many distinct names in NamePool", code=None, line=None, column=None)
+    message = Message(id=1, queue="inbox", body='<m n="1"/>', properties={}, created=START)
+    batch = Batch(tasks=(Task(message=message, position=1, now=START),))
+    with patch.object(Saxon, "call", side_effect=exhausted), pytest.raises(SaxonExhausted):
+        list(evaluator.process(batch, MemoryStore(), Care(is_watched=True)))
+    with patch.object(Saxon, "call", side_effect=[exhausted, *[""] * 3]):
+        (outcome,) = evaluator.process(batch, MemoryStore())
+    assert [failure.kind for failure in outcome.failures] == ["resource"]
+
+
 def test_a_worker_is_replaced_when_it_has_grown(opened: Open) -> None:
     shop = opened(Limits(worker_memory=1))
     before = shop.worker.pid
@@ -171,7 +210,7 @@ def test_a_worker_is_replaced_when_it_has_grown(opened: Open) -> None:
 
 def test_the_time_is_that_of_a_message_and_not_of_a_batch(opened: Open) -> None:
     shop = opened(Limits(seconds=2), SHOP + SLOW)
-    shop.send("inbox", *(f'<slow n="{n % 7}"/>' for n in range(40)))
+    shop.send("inbox", *(f'<slow n="{n % 7}"/>' for n in range(25)))
     shop.run()
     assert shop.errors() == []
 

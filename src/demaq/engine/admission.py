@@ -17,7 +17,7 @@ from demaq.engine.properties import Properties
 from demaq.engine.records import Failure, Incoming, Outcome, Task
 from demaq.engine.xml import MessageRefused, ReadMessage, read_message
 from demaq.model import SYSTEM_ERRORS, Message, NewMessage, Origin, PropertyMode, QueueKind, Value
-from demaq.xquery.saxon import Item, Saxon, SaxonError
+from demaq.xquery.saxon import Item, Saxon, SaxonError, SaxonExhausted
 
 _ERRORS_ABOUT_ERRORS = 8  # one inside the other; more than there are levels of error queues
 
@@ -114,6 +114,8 @@ class Admission:
     def _parse(self, text: str) -> Item:
         try:
             return self._saxon.document(text)
+        except SaxonExhausted:
+            raise
         except SaxonError as error:
             raise MessageRefused(f"the message is not well-formed XML: {error.message}") from error
 

@@ -18,7 +18,7 @@ from demaq.engine.values import canonical, index_key, readable
 from demaq.engine.xml import MessageRefused
 from demaq.model import SYSTEM_PROPERTIES, Message, NewMessage, PropertyMode, Slice
 from demaq.store import Entry, Index, KeyKind, Member, Reader, Reset
-from demaq.xquery.saxon import Item, Saxon, SaxonError
+from demaq.xquery.saxon import Item, Saxon, SaxonError, SaxonExhausted
 
 
 @dataclass(slots=True)
@@ -63,12 +63,14 @@ _NOTHING: _Needed = _Needed({}, {}, {})
 class Care:
     """How to evaluate after something went wrong: rule by rule, without those that are known to fail.
 
-    `begin` is told the message, and the rule or -1, before each evaluation, for those who watch.
+    `begin` is told the message, and the rule or -1, before each evaluation, for those who watch. They also care for an
+    engine that is exhausted: it is no error of the rule yet.
     """
 
     one_by_one: bool = False
     failures: Mapping[int, Failure] = field(default_factory=dict)
     begin: Callable[[int, int], None] = lambda _message, _rule: None
+    is_watched: bool = False
 
 
 class Evaluator:
@@ -175,6 +177,8 @@ class Evaluator:
         try:
             self._note(run, self._call(run, left, history))
         except (SaxonError, FieldsInvalid) as error:
+            if isinstance(error, SaxonExhausted) and self._care.is_watched:
+                raise
             if len(left) == 1:
                 code = "demaq:resource" if isinstance(error, SaxonError) else "demaq:message"
                 run.results[left[0]] = RuleResult(left[0], raised=Raised(code, str(error), 0, 0))

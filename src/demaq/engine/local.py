@@ -18,6 +18,8 @@ from demaq.engine.plan import Plan
 from demaq.engine.records import Batch, Failure, Incoming, Outcome, Task
 from demaq.engine.settle import processed_message
 from demaq.engine.worker import (
+    EXHAUSTED,
+    OUT_OF_MEMORY,
     PROGRESS,
     Admit,
     Broken,
@@ -261,8 +263,10 @@ class _Process:
 
     def _exit_reason(self) -> str:
         code = self._process.poll()
-        if code == 99:
+        if code == OUT_OF_MEMORY:
             return "a rule took more memory than is allowed"
+        if code == EXHAUSTED:
+            return "a rule made more different names than the XQuery engine takes"
         if code is not None and code < 0:
             return f"the process that evaluates rules was ended by signal {-code}"
         return f"the process that evaluates rules ended with status {code}"

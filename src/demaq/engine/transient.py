@@ -110,12 +110,13 @@ class LayeredStore:
         return sorted([*found, *stored], key=lambda one: one.position or 0)
 
     def ended(self, recent: Sequence[Message], plan: Plan) -> dict[Slice, int]:
-        """Slices that retained messages of transient queues are in by their properties, but no longer: they were reset.
+        """Slices that these retained messages are in by their properties, but no longer: they were reset.
 
         Each with the position up to which there are no members.
         """
         slices = [(message, plan.slices(message)) for message in recent]
-        members = self._memory.members({slice_ for _, found in slices for slice_ in found})
+        layer = self._memory if all(message.transient for message in recent) else self
+        members = layer.members({slice_ for _, found in slices for slice_ in found})
         ids = {slice_: {member.message for member in found} for slice_, found in members.items()}
         gone: dict[Slice, int] = {}
         for message, found in slices:

@@ -23,8 +23,10 @@ from demaq.engine.plan import plan_from_text
 from demaq.engine.records import Batch, Failure, Incoming, Outcome, Task
 from demaq.model import Message
 from demaq.store import MemoryStore, Reader, open_store
+from demaq.xquery.saxon import SaxonExhausted
 
 _PR_SET_PDEATHSIG = 1  # of Linux
+OUT_OF_MEMORY, EXHAUSTED = 99, 98  # how the process ends
 PROGRESS = struct.Struct("qqq")  # how many evaluations were begun, the message of the last one, and its rule or -1
 
 
@@ -96,9 +98,9 @@ class Worker:
             return self._load(request)
         assert self._evaluator is not None
         if isinstance(request, Evaluate):
-            return self._evaluate(request.batch, Care(begin=self._begin))
+            return self._evaluate(request.batch, Care(begin=self._begin, is_watched=True))
         if isinstance(request, EvaluateCarefully):
-            care = Care(one_by_one=True, failures=request.failures, begin=self._begin)
+            care = Care(one_by_one=True, failures=request.failures, begin=self._begin, is_watched=True)
             return self._evaluate(request.batch, care)
         if isinstance(request, Fail):
             return self._evaluator.admission.failed(request.task, request.failures)
@@ -164,6 +166,8 @@ def _answered(worker: Worker, request: object) -> Done | Broken:
     try:
         return Done(worker.answer(request), worker.is_worn_out)
     except MemoryError:
-        os._exit(99)
+        os._exit(OUT_OF_MEMORY)
+    except SaxonExhausted:
+        os._exit(EXHAUSTED)
     except Exception as error:  # noqa: BLE001  # whatever it is, the node is told
         return Broken(f"{type(error).__name__}: {error}", error)

@@ -31,6 +31,9 @@ Item = Any
 """A value of Saxon's: a node, a function, a map, an array or an atomic value."""
 
 
+_EXHAUSTED = ("Too many distinct names in NamePool", "Internal error evaluating function")
+
+
 class SaxonError(DemaqError):
     """The engine refused a query. Line and column are those of the query, or None where it does not say."""
 
@@ -40,6 +43,10 @@ class SaxonError(DemaqError):
         self.code = code
         self.line = line
         self.column = column
+
+
+class SaxonExhausted(SaxonError):
+    """The engine has seen so many names that it takes no more, or is broken. A new process can go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +136,10 @@ def _items(value: Any) -> list[Item]:
 
 def _saxon_error(error: PySaxonApiError) -> SaxonError:
     refusal = _refusal(str(error))
-    return SaxonError(refusal.message, code=refusal.code, line=refusal.line, column=refusal.column)
+    is_exhausted = refusal.code is None and refusal.message.startswith(_EXHAUSTED)
+    return (SaxonExhausted if is_exhausted else SaxonError)(
+        refusal.message, code=refusal.code, line=refusal.line, column=refusal.column
+    )
 
 
 def _refusal(text: str) -> _Refusal:
