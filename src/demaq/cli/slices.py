@@ -7,7 +7,7 @@ from demaq.cli.stores import json_option, log_of, message_json, one_line, place_
 from demaq.cli.tables import print_table
 
 
-@click.command(epilog="Example: demaq slices requestMessages R-1 --app examples/procurement")
+@click.command(epilog="Example: demaq slices requestMsgs R-1 --app examples/procurement")
 @click.argument("slicing", required=False)
 @click.argument("key", required=False)
 @place_options
