@@ -20,6 +20,31 @@ def test_passes_stand_in_modules_that_exist() -> None:
         assert all((folder / name).exists() for name in code_spans(row[1])), row
 
 
+def test_steps_stand_in_modules_that_exist() -> None:
+    rows = table(section(PAGE, "The way of a message").text)
+    assert [row[0] for row in rows] == "admit schedule evaluate settle commit".split()
+    for row in rows:
+        names = [name for name in code_spans(row[1]) if name.endswith(".py")]
+        assert all((SOURCE / "engine" / name).is_file() for name in names), row
+
+
+def test_modules_of_the_engine_and_the_store_exist() -> None:
+    for title, folder in (("The way of a message", "engine"), ("The store", "store")):
+        named = {span for span in code_spans(section(PAGE, title).text) if span.endswith((".py", ".xq"))}
+        assert named
+        assert not [name for name in named if not (SOURCE / folder / name).is_file()]
+
+
+def test_the_module_that_puts_parts_together_is_named() -> None:
+    modules = {entry.name for entry in SOURCE.glob("*.py") if not entry.name.startswith("_")}
+    assert modules <= set(code_spans(section(PAGE, "The rooms").text))
+
+
+def test_folders_of_tests_exist() -> None:
+    for row in table(section(PAGE, "Tests").text):
+        assert (ROOT / code_spans(row[0])[0]).is_dir()
+
+
 def test_drawings_show_the_same_as_the_tables() -> None:
     rooms, passes = (block for found in ("The rooms", "From text to program") for block in _mermaid(found))
     for row in table(section(PAGE, "The rooms").text):

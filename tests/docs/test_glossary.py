@@ -8,8 +8,9 @@ PAGE = DOCS / "glossary.md"
 ENTRIES = [found for found in sections(PAGE) if found.level == 3]
 
 NEEDED = """
-action; application; batch; collection; echo queue; error queue; gateway; history prefix; keyed read; lifetime; message;
-module; position; program; property; queue; reset; retention; rule; skip condition; slice; slice key; slicing
+action; application; batch; collection; echo queue; error queue; gateway; history prefix; keyed read; ledger; lifetime;
+message; module; node; position; program; property; queue; reset; retention; retry; rule; scenario; skip condition;
+slice; slice key; slicing; store; trace; transient queue; version; worker
 """.replace("\n", " ")
 
 

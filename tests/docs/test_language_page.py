@@ -1,10 +1,14 @@
 """The tables of the language reference agree with the code."""
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from lxml import etree
 
+from demaq.engine.errors import KINDS, error_body
+from demaq.engine.records import Failure
 from demaq.language import check, qs
 from demaq.language.parser.queues import OPTION_NAMES
 from demaq.model import (
@@ -80,6 +84,19 @@ def test_numbers_of_arguments_of_the_functions() -> None:
 
 def test_the_system_queue_is_named() -> None:
     assert f"`{SYSTEM_ERRORS.name}`" in section(PAGE, "Error queues").text
+
+
+def test_kinds_of_errors() -> None:
+    assert set(_words(_first_cells("Error messages"))) == KINDS
+
+
+def test_the_error_message_that_is_shown_has_all_parts() -> None:
+    (shown,) = (block.text for block in section(PAGE, "Error messages").blocks if block.language == "xml")
+    failure = Failure(kind="evaluation", description="", file="shop.demaq", line=14, column=6)
+    real = etree.fromstring(error_body(failure, "orders", datetime.now(UTC), None))
+    example = etree.fromstring(shown)
+    assert [child.tag for child in example] == [child.tag for child in real]
+    assert dict(example.find("location").attrib) == dict(real.find("location").attrib)
 
 
 def test_limits() -> None:
