@@ -16,11 +16,14 @@ class DurationInvalid(DemaqError):
 
 
 def due_after(timeout: Value, now: datetime) -> datetime:
-    """The time that a timeout stands for.
+    """The time that a timeout stands for. A text is read as what it looks like.
 
     >>> due_after(Value("xs:dayTimeDuration", "P1DT2H"), datetime(2007, 1, 10, tzinfo=UTC)).isoformat()
     '2007-01-11T02:00:00+00:00'
     """
+    if timeout.type == "xs:string":
+        looks_like = "xs:dayTimeDuration" if _DURATION.fullmatch(timeout.text.strip()) else "xs:dateTime"
+        return due_after(Value(looks_like, timeout.text.strip()), now)
     if timeout.type == "xs:dayTimeDuration":
         try:
             return min(now + duration(timeout.text), _LATEST)
