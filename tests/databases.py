@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
@@ -60,7 +60,8 @@ class OwnServer:
         pid = self.pid
         children = psutil.Process(pid).children(recursive=True)
         for process in (psutil.Process(pid), *children):
-            process.kill()
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
         psutil.wait_procs([*children], timeout=10)
 
     def start(self) -> None:

@@ -15,7 +15,7 @@ from demaq.language import (
     compile_application,
 )
 from demaq.model import Clock, ManualClock, Message, MessageState, Origin, Slice, SystemClock, Value
-from demaq.node import DeploymentRefused, Node, PropertyInvalid, QueueUnknown, RetryRefused
+from demaq.node import DeploymentRefused, NeverIdle, Node, PropertyInvalid, QueueUnknown, RetryRefused
 from demaq.store import QueueCounts, StoreError, StoreUnavailable, Version
 from demaq.xquery import XQuerySyntaxError
 
@@ -34,6 +34,7 @@ __all__ = [
     "MessageRefused",
     "MessageState",
     "MessageUnknown",
+    "NeverIdle",
     "Node",
     "Origin",
     "Program",

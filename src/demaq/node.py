@@ -52,6 +52,10 @@ class DeploymentRefused(DemaqError):
     """A version cannot come into force: it would lose something."""
 
 
+class NeverIdle(DemaqError):
+    """An application goes on and on."""
+
+
 class RetryRefused(DemaqError):
     """A message cannot be processed again."""
 
@@ -144,11 +148,13 @@ class Node:
         """Process one batch; None if nothing waits."""
         return self._engine.step()
 
-    def run_until_idle(self) -> int:
-        """Process until nothing waits, and no timer is due; how many messages."""
+    def run_until_idle(self, most: int | None = None) -> int:
+        """Process until nothing waits, and no timer is due; how many messages. Beyond `most` it is `NeverIdle`."""
         total = 0
         while (step := self._engine.step()) is not None:
             total += step.processed
+            if most is not None and total > most:
+                raise NeverIdle(f"after {total:,} messages the application has not come to rest: do its rules end?")
         check_all(self._engine.store.counts())
         return total
 
@@ -280,6 +286,7 @@ class Sender:
     def __init__(self, plan: Plan, store: str, clock: Clock | None = None) -> None:
         """The version that was deployed last decides about properties and schemas; if there is none, this plan."""
         self._clock = clock or SystemClock()
+        self._named = plan
         self._store = open_store(store)
         latest = self._store.latest_version()
         if not latest:
@@ -300,6 +307,8 @@ class Sender:
     def send_many(
         self, queue: str, bodies: Iterable[str | bytes], properties: Mapping[str, Any] | None = None
     ) -> list[int | MessageRefused]:
+        if queue not in self._plan.queues and queue in self._named.queues:
+            raise QueueUnknown(f"the version in force has no queue `{queue}` yet: run `demaq deploy` first")
         incoming = incoming_messages(self._plan, queue, bodies, properties or {}, self._clock.now())
         if self._plan.queues[queue].transient:
             raise QueueUnknown(f"the queue `{queue}` is transient: it lives in the memory of the node that runs")

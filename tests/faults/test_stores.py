@@ -24,9 +24,12 @@ from demaq.store import (
     StoreError,
     StoreFull,
     StoreLocked,
+    StoreOutdated,
     StoreTooNew,
     open_store,
+    shown,
 )
+from demaq.store.sql import migrations
 from demaq.store.sqlite import SqliteStore
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
@@ -63,6 +66,34 @@ def test_a_newer_store_in_postgres() -> None:
             connection.execute("insert into demaq_schema (version) values (99)")
         with pytest.raises(StoreTooNew, match="newer version of Demaq"):
             open_store(url)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_a_store_that_an_older_version_wrote(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def check_with(url: str) -> None:
+        older = open_store(url, exclusive=True)
+        older.append([NewMessage(queue="q", body="<a/>")], NOW)
+        steps = {**migrations(kind), 2: "alter table message add column colour text;\n"}
+        monkeypatch.setattr(f"demaq.store.{kind}.migrations", lambda _: steps)
+        monkeypatch.setattr(f"demaq.store.{kind}.newest", lambda _: 2)
+        for exclusive in (False, True):
+            with pytest.raises(StoreLocked if exclusive else StoreOutdated):
+                open_store(url, exclusive=exclusive)
+        with pytest.raises(StoreLocked):  # not under a node that runs
+            open_store(url, migrate=True)
+        older.close()
+        with pytest.raises(StoreOutdated, match="run `demaq migrate`"):
+            open_store(url, exclusive=True)
+        open_store(url, migrate=True).close()
+        newer = open_store(url, exclusive=True)
+        assert [message.body for message in newer.waiting(10)] == ["<a/>"]
+        newer.close()
+
+    if kind == "sqlite":
+        check_with(f"sqlite:///{tmp_path / 'log.db'}")
+    else:
+        with postgres() as url:
+            check_with(url)
 
 
 def test_a_file_that_is_no_store(tmp_path: Path) -> None:
@@ -128,6 +159,11 @@ def test_a_server_that_is_not_there() -> None:
         open_store("postgresql://user:secret@127.0.0.1:1/none")
     except StoreError as error:
         assert "secret" not in str(error)  # noqa: PT017
+
+
+def test_passwords_are_not_shown() -> None:
+    assert shown("postgresql://ada:secret@localhost/x") == "postgresql://ada:…@localhost/x"
+    assert shown("postgresql://localhost/x") == "postgresql://localhost/x"
 
 
 def test_no_space_is_left(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from demaq import (
     MessageRefused,
     MessageState,
     MessageUnknown,
+    NeverIdle,
     Node,
     Origin,
     PropertyInvalid,
@@ -213,6 +214,63 @@ def test_it_goes_on_where_it_was(app: Path, tmp_path: Path) -> None:
         assert node.run_until_idle() == 0
         assert len(node.messages("outbox")) == 1
         assert [version.number for version in node._store.versions()] == [1]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 256])
+def test_the_size_of_batches_changes_nothing_also_with_priorities(tmp_path: Path, batch: int) -> None:
+    file = tmp_path / "app.demaq"
+    file.write_text(
+        """
+        create queue bookings kind basic
+        create queue states kind basic priority 5
+        create queue urgent kind basic priority 9
+        create queue out kind outgoingGateway
+        create property account as xs:string queue bookings, states value "one"
+        create slicing accounts on account
+        create rule book for bookings if (/book) then (
+          do enqueue <state>{sum((qs:queue("states")[last()]/state, /book)/number())}</state> into states,
+          if (/book = 20) then do enqueue <now/> into urgent
+        )
+        create rule ask for bookings
+        if (/ask) then do enqueue <answer>{qs:queue("states")[last()]/state/text()}</answer> into out
+        create rule shout for urgent if (/now) then do enqueue <shout/> into out
+        create rule forget for accounts if (/forget) then do reset
+        """,
+        encoding="utf-8",
+    )
+    with Node(file, clock=ManualClock(NOW), inline=True, batch=batch) as node:
+        node.send_many("bookings", ["<book>10</book>", "<book>20</book>", "<ask/>", "<book>5</book>", "<ask/>"])
+        node.run_until_idle()
+        order = [message.queue for message in sorted(node.messages(everything=True), key=lambda m: m.position or 0)]
+        assert bodies(node, "out") == ["<shout/>", "<answer>30</answer>", "<answer>35</answer>"]
+        assert order[:6] == ["bookings", "states", "bookings", "urgent", "states", "bookings"]
+
+
+def test_an_application_that_does_not_come_to_rest(tmp_path: Path) -> None:
+    file = tmp_path / "app.demaq"
+    file.write_text(
+        "create queue q kind basic create rule r for q if (/a) then do enqueue <a/> into q", encoding="utf-8"
+    )
+    with Node(file, clock=ManualClock(NOW), inline=True) as node:
+        node.send("q", "<a/>")
+        with pytest.raises(NeverIdle, match="has not come to rest"):
+            node.run_until_idle(most=50)
+
+
+def test_a_queue_that_is_not_deployed_yet(app: Path, tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    Node(app, url, inline=True).close()
+    app.write_text(APP + "create queue more kind basic create rule m for more if (/a) then do enqueue <b/> into outbox")
+    with Sender(load(app), url) as sender, pytest.raises(QueueUnknown, match="run `demaq deploy` first"):
+        sender.send_many("more", ["<a/>"])
+
+
+def test_a_gateway_with_unsent_messages_cannot_be_dropped(node: Node, app: Path) -> None:
+    node.send("inbox", "<ping/>")
+    node.run_until_idle()
+    app.write_text(APP.replace("outbox", "sendbox"))
+    with pytest.raises(DeploymentRefused, match=r"the queue `outbox` is gone, but holds .* and 1 unsent message"):
+        node.deploy(app)
 
 
 def test_a_store_without_an_application(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from demaq.cli.stores import address, errors_told, store_option
 from demaq.engine.ledger import LedgerMismatch
 from demaq.engine.log import Status
 from demaq.node import Node
+from demaq.store import shown
 
 
 @click.command(
@@ -34,7 +35,9 @@ def run(app: str, store: str | None, until_idle: bool, batch: int, as_json: bool
         if not as_json:
             version = node.status().version
             assert version is not None
-            click.echo(f"{paint(version.application, 'bold')}, version {version.number}, on {address(app, store)}")
+            click.echo(
+                f"{paint(version.application, 'bold')}, version {version.number}, on {shown(address(app, store))}"
+            )
         before = node.status()
         try:
             with _stopped_by_signals(node), live.showing(node):

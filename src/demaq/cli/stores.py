@@ -57,18 +57,30 @@ def address(app: str | None, store: str | None, *, create: bool = False) -> str:
         ignore = folder / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
-    return f"sqlite:///{(folder / 'log.db').resolve()}"
+    file = "log.db" if place.is_dir() else f"{place.stem}.db"
+    return f"sqlite:///{(folder / file).resolve()}"
+
+
+def existing(app: str | None, store: str | None) -> str:
+    """The address of a store that is there already: in a folder of single-file applications, the only one."""
+    url = address(app, store)
+    if not store and not Path(url.removeprefix("sqlite:///")).exists():
+        files = sorted(Path(url.removeprefix("sqlite:///")).parent.glob("*.db"))
+        if len(files) > 1:
+            fail(f"there are several stores in {files[0].parent}: name an application with --app, or one with --store")
+        url = f"sqlite:///{files[0]}" if files else url
+    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
+        named = "" if store else f"; `demaq run {app or '.'}` makes one, or name another with --store"
+        fail(f"there is no store {url.removeprefix('sqlite:///')}{named}")
+    return url
 
 
 @contextmanager
 def opened(app: str | None, store: str | None, *, write: bool = False) -> Iterator[Store]:
     """A store that is there already; without `write`, to look only."""
-    url = address(app, store)
-    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
-        named = "" if store else f"; `demaq run {app or '.'}` makes one, or name another with --store"
-        fail(f"there is no store {url.removeprefix('sqlite:///')}{named}")
+    url = existing(app, store)
     with errors_told():
-        found = open_store(url, migrate=False, read_only=not write)
+        found = open_store(url, read_only=not write)
         try:
             yield found
         finally:

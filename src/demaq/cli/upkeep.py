@@ -7,10 +7,10 @@ import click
 
 from demaq.cli.output import count, print_json
 from demaq.cli.stores import address as store_address
-from demaq.cli.stores import errors_told, json_option, opened, place_options
+from demaq.cli.stores import errors_told, existing, json_option, opened, place_options
 from demaq.engine.plan import plan_from_text
 from demaq.model import SystemClock
-from demaq.store import open_store
+from demaq.store import open_store, shown
 
 _AT_ONCE = 1000
 
@@ -20,13 +20,13 @@ _AT_ONCE = 1000
 @json_option
 def migrate(app: str, store: str | None, as_json: bool) -> None:
     """Bring a store that an older version of Demaq wrote up to date. Make a backup first."""
-    url = store_address(app, store)
+    url = existing(app, store)
     with errors_told():
-        open_store(url, exclusive=True, migrate=True).close()
+        open_store(url, migrate=True).close()
     if as_json:
-        print_json({"store": url, "ok": True})
+        print_json({"store": shown(url), "ok": True})
     else:
-        click.echo(f"{url} is up to date")
+        click.echo(f"{shown(url)} is up to date")
 
 
 @click.command(epilog="Example: demaq compact --app examples/procurement")

@@ -12,10 +12,11 @@ from demaq.engine.settle import settle
 from demaq.engine.transient import LayeredStore
 from demaq.engine.versions import Progress, fill, new_indexes, obstacles
 from demaq.engine.xml import MessageRefused
-from demaq.model import Clock, Message
-from demaq.store import Store
+from demaq.model import Clock, Message, NewMessage
+from demaq.store import Processed, Store
 
 _RECLAIMED_AT_ONCE = 1000
+_SMALLEST = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,7 @@ class Engine:
         self._executor = executor
         self._clock = clock
         self._batch = batch
+        self._size = batch  # of the next batch: smaller while priorities cut batches short
         self._position = store.position()
         self._version = 0
         self._plan: Plan | None = None
@@ -112,9 +114,10 @@ class Engine:
         batch = Batch(tasks=tuple(tasks), recent=tuple(recent), resets=self.store.ended(recent, self.plan))
         outcomes = self._executor.evaluate(batch)
         done = settle(batch, outcomes, self.plan, self._version, self.store.base, self._executor.evaluate)
+        done = self._in_processing_order(tasks, done)
         before = self.store.ledger()
         self.store.commit(done)
-        self._position = tasks[-1].position
+        self._position = done[-1].position
         check_batch(before, self.store.ledger(), done)
         step = Step(
             processed=len(done),
@@ -125,9 +128,19 @@ class Engine:
             listener(step)
         return step
 
+    def _in_processing_order(self, tasks: Sequence[Task], done: list[Processed]) -> list[Processed]:
+        """Up to the message that makes one which comes before the rest of the batch. The rest is evaluated again."""
+        for number, one in enumerate(done[:-1]):
+            following = tasks[number + 1].message
+            if any(_comes_before(made, following) for made in one.produced):
+                self._size = max(_SMALLEST, 2 * (number + 1))
+                return done[: number + 1]
+        self._size = min(2 * self._size, self._batch)
+        return done
+
     def _next(self, now: datetime) -> list[Task]:
-        due = self.store.due(now, self._batch)
-        waiting = [] if due else self.store.waiting(self._batch)
+        due = self.store.due(now, self._size)
+        waiting = [] if due else self.store.waiting(self._size)
         messages: list[Message] = due or waiting
         return [
             Task(message=message, position=self._position + number, now=now, fires=bool(due))
@@ -148,6 +161,11 @@ class Engine:
         """Delete messages that are neither retained nor kept for people any longer; how many."""
         before = self._clock.now() - self.plan.keep
         return self.store.reclaim(before, _RECLAIMED_AT_ONCE)
+
+
+def _comes_before(made: NewMessage, waiting: Message) -> bool:
+    """Is a new message processed before one that waits already?"""
+    return made.due is None and (made.rank, made.priority) > (waiting.rank, waiting.priority)
 
 
 def take_in(messages: Sequence[Incoming], executor: Executor, store: Store) -> list[int | MessageRefused]:

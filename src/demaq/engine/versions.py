@@ -17,12 +17,13 @@ def obstacles(plan: Plan, old: Plan | None, store: Store) -> list[str]:
     """Why a plan cannot come into force now: what it would lose."""
     found = []
     for counted in store.counts():
-        held = counted.waiting + counted.retained
+        there = counted.waiting + counted.retained + counted.held
         queue = plan.queues.get(counted.queue)
-        if queue is None and held:
+        if queue is None and there:
+            unsent = f", and {_count(counted.held, 'unsent')}" if counted.held else ""
             found.append(
                 f"the queue `{counted.queue}` is gone, but holds {_count(counted.waiting, 'waiting')} and "
-                f"{_count(counted.retained, 'retained')}: keep the queue until they are processed and reset"
+                f"{_count(counted.retained, 'retained')}{unsent}: keep the queue until they are processed and reset"
             )
         before = None if old is None else old.queues.get(counted.queue)
         if queue is None or before is None or not counted.waiting:

@@ -1,6 +1,7 @@
 """The append-only log of messages, behind one port: in memory, in SQLite, or in PostgreSQL."""
 
 from demaq.store.address import open_store
+from demaq.store.addresses import shown
 from demaq.store.errors import (
     Conflict,
     StoreAddressInvalid,
@@ -50,4 +51,5 @@ __all__ = [
     "StoreUnavailable",
     "Version",
     "open_store",
+    "shown",
 ]

@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
-from urllib.parse import urlsplit
 
 import psycopg
 from psycopg import errors as pg
 
+from demaq.store.addresses import shown
 from demaq.store.errors import (
     StoreError,
     StoreFull,
@@ -42,14 +42,16 @@ def _placeholders(text: str) -> str:
 class PostgresStore(SqlStore):
     """One connection to a database. Others may append and read meanwhile; one node alone processes."""
 
-    def __init__(self, url: str, *, migrate: bool = True, read_only: bool = False) -> None:
+    def __init__(self, url: str, *, exclusive: bool = False, migrate: bool = False) -> None:
         self._url = url
         self._queries = _translated_queries()
         with self._translated():
             self._connection = psycopg.connect(url, autocommit=True, application_name="demaq")
             try:
                 self._connection.execute(_BY_KEYS)
-                self._prepare(migrate and not read_only)
+                if exclusive:
+                    self._take_lock()
+                self._prepare(migrate)
             except BaseException:
                 self._connection.close()
                 raise
@@ -61,7 +63,7 @@ class PostgresStore(SqlStore):
     def close(self) -> None:
         self._connection.close()
 
-    def lock(self) -> None:
+    def _take_lock(self) -> None:
         """Make sure that no other node processes the messages of this store."""
         ((got,),) = self._text_rows("select pg_try_advisory_lock(:key, hashtext(current_schema()))", {"key": _LOCK})
         if not got:
@@ -177,12 +179,6 @@ class PostgresStore(SqlStore):
 def _columns(rows: Sequence[Parameters]) -> Parameters:
     """Rows as lists, one for each column: a statement `insert_member_all` takes all rows of `insert_member` at once."""
     return {f"{name}s": [row[name] for row in rows] for name in rows[0]}
-
-
-def shown(url: str) -> str:
-    """An address without its password."""
-    parts = urlsplit(url)
-    return url.replace(f":{parts.password}@", ":…@") if parts.password else url
 
 
 def _translation(error: psycopg.Error, url: str) -> StoreError:

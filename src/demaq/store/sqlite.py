@@ -29,17 +29,20 @@ _WAIT = 30.0  # seconds, for another process to finish its transaction
 class SqliteStore(SqlStore):
     """One connection to a file. Other processes may append and read meanwhile; one node alone processes."""
 
-    def __init__(self, path: Path | str, *, migrate: bool = True, read_only: bool = False) -> None:
+    def __init__(
+        self, path: Path | str, *, exclusive: bool = False, migrate: bool = False, read_only: bool = False
+    ) -> None:
         self._path = Path(path).absolute()
         self._lock: IO[str] | None = None
-        self._depth = 0
         self._queries = queries(_DIALECT)
         with self._translated():
             self._connection = _connect(self._path, read_only)
             try:
-                self._prepare(migrate and not read_only)
+                if exclusive:
+                    self._take_lock()
+                self._prepare(migrate)
             except BaseException:
-                self._connection.close()
+                self.close()
                 raise
 
     @property
@@ -52,7 +55,7 @@ class SqliteStore(SqlStore):
             self._lock.close()
             self._lock = None
 
-    def lock(self) -> None:
+    def _take_lock(self) -> None:
         """Make sure that no other node processes the messages of this store."""
         self._lock = open(f"{self._path}.lock", "a+", encoding="utf-8")  # noqa: SIM115  # open as long as the store
         try:

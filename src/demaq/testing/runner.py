@@ -6,9 +6,12 @@ from pathlib import Path
 
 from demaq.engine.xml import MessageRefused
 from demaq.model import ManualClock, Message, Origin
-from demaq.node import Node
+from demaq.node import NeverIdle, Node
 from demaq.testing.compare import difference, matches
-from demaq.testing.scenario import Expect, Scenario, Send, Wait
+from demaq.testing.scenario import Expect, Scenario, Send, Step, Wait
+
+MOST_MESSAGES = 100_000
+"""That a step of a scenario may take to process: more, and its rules do not end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +52,20 @@ class _Run:
 
     def all(self) -> None:
         for step in self.scenario.steps:
-            if isinstance(step, Send):
-                self._send(step)
-            elif isinstance(step, Wait):
-                pass_time(self.node, self.clock, step.time)
-            else:
-                self._expect(step)
+            try:
+                self._step(step)
+            except NeverIdle as error:
+                self.problems.append(Problem(step.line, str(error)))
+                return
         self._nothing_else()
+
+    def _step(self, step: Step) -> None:
+        if isinstance(step, Send):
+            self._send(step)
+        elif isinstance(step, Wait):
+            pass_time(self.node, self.clock, step.time)
+        else:
+            self._expect(step)
 
     def _send(self, step: Send) -> None:
         answers = self.node.send_many(step.queue, step.bodies, step.properties)
@@ -64,7 +74,7 @@ class _Run:
             self.problems.append(Problem(step.line, f"a message for {step.queue} was to be refused, but was taken in"))
         if refusals and not step.refused:
             self.problems.append(Problem(step.line, f"a message for {step.queue} was refused: {refusals[0].reason}"))
-        self.node.run_until_idle()
+        self.node.run_until_idle(MOST_MESSAGES)
 
     def _new(self, queue: str) -> list[Message]:
         found = self.node.log.messages(queue, everything=True, after=self.seen.get(queue, 0))
@@ -101,9 +111,9 @@ class _Run:
 def pass_time(node: Node, clock: ManualClock, time: timedelta) -> None:
     """Let time pass on a node: what is due meanwhile happens at its time."""
     until = clock.now() + time
-    node.run_until_idle()
+    node.run_until_idle(MOST_MESSAGES)
     while (due := node.status().next_due) is not None and due <= until:
         clock.advance_to(max(due, clock.now()))
-        node.run_until_idle()
+        node.run_until_idle(MOST_MESSAGES)
     clock.advance_to(until)
-    node.run_until_idle()
+    node.run_until_idle(MOST_MESSAGES)
