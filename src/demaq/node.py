@@ -168,8 +168,8 @@ class Node:
         while not self._stopped.is_set():
             try:
                 step = self._engine.step()
+                self._sweep(is_idle=step is None)
                 if step is None:
-                    self._sweep()
                     self._stopped.wait(self._pause())
                 elif on_step is not None:
                     on_step(step)
@@ -206,13 +206,20 @@ class Node:
             return _POLL
         return max(0.0, min(_POLL, (due - self._clock.now()).total_seconds()))
 
-    def _sweep(self) -> None:
-        """While there is nothing else to do: reclaim what nobody needs, and count everything."""
+    def _sweep(self, is_idle: bool) -> None:
+        """From time to time reclaim what nobody needs; and count everything, if there is nothing else to do.
+
+        Under load a little is reclaimed between two batches, so that messages do not wait for it.
+        """
         now = self._clock.now()
-        if now - self._swept >= _HOUSEKEEPING:
+        if now - self._swept < _HOUSEKEEPING:
+            return
+        reclaimed = self._engine.reclaim()
+        while reclaimed and is_idle and not self._stopped.is_set():
+            reclaimed = self._engine.reclaim()
+        if not reclaimed:
             self._swept = now
-            while self._engine.reclaim() and not self._stopped.is_set():
-                pass
+        if is_idle:
             check_all(self._engine.store.counts())
 
     def reclaim(self) -> int:

@@ -21,6 +21,7 @@ from demaq import (
     RetryRefused,
     Value,
 )
+from demaq.engine.engine import Step
 from demaq.node import Sender, load
 
 NOW = datetime(2024, 1, 1, 9, tzinfo=UTC)
@@ -296,6 +297,25 @@ def test_running_until_it_is_stopped(app: Path, tmp_path: Path) -> None:
         node.stop()
         thread.join(30)
         assert not thread.is_alive()
+
+
+def test_what_is_no_longer_kept_is_reclaimed_while_the_node_is_busy(app: Path, tmp_path: Path) -> None:
+    clock = ManualClock(NOW)
+    with Node(app, f"sqlite:///{tmp_path / 'log.db'}", clock=clock, inline=True, batch=1) as node:
+        node.send_many("inbox", ["<ping/>", "<ping/>"])
+        node.run_until_idle()
+        clock.advance(timedelta(days=8))
+        node.send_many("inbox", ["<ping/>", "<ping/>", "<ping/>"])
+        steps = []
+
+        def on_step(step: Step) -> None:
+            steps.append(step)
+            if len(steps) == 2:  # there is more to do
+                node.stop()
+
+        node.run(on_step)
+        assert [message.id for message in node.messages("inbox", everything=True)] == [5, 6, 7]
+        assert node.status().alarms == []
 
 
 def test_memory_and_a_worker_process(app: Path) -> None:
