@@ -1,6 +1,6 @@
 """The engine: schedule, evaluate, settle, commit."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -47,9 +47,7 @@ class Engine:
         self._size = batch  # of the next batch: smaller while priorities cut batches short
         self._position = store.position()
         self._version = 0
-        self._plan: Plan | None = None
         self._progress = progress
-        self._listeners: list[Callable[[Step], None]] = []
         self._plan = self._in_force()
         self.refresh()
 
@@ -64,10 +62,6 @@ class Engine:
     def plan(self) -> Plan:
         assert self._plan is not None, "no version was deployed"
         return self._plan
-
-    @property
-    def version(self) -> int:
-        return self._version
 
     def refresh(self) -> bool:
         """Take up a version that was deployed since; whether there was one."""
@@ -119,14 +113,11 @@ class Engine:
         self.store.commit(done)
         self._position = done[-1].position
         check_batch(before, self.store.ledger(), done)
-        step = Step(
+        return Step(
             processed=len(done),
             failed=sum(one.failed for one in done),
             produced=sum(len(one.produced) for one in done),
         )
-        for listener in self._listeners:
-            listener(step)
-        return step
 
     def _in_processing_order(self, tasks: Sequence[Task], done: list[Processed]) -> list[Processed]:
         """Up to the message that makes one which comes before the rest of the batch. The rest is evaluated again."""
@@ -151,9 +142,6 @@ class Engine:
         """Go on with a store that was opened anew, after it could not be reached."""
         self.store.reconnect(store)
         self._position = self.store.position()
-
-    def on_step(self, listener: Callable[[Step], None]) -> None:
-        self._listeners.append(listener)
 
     # Retention
 

@@ -11,7 +11,7 @@ from demaq.engine.driver import FieldsInvalid, MadeReset, Raised, RuleResult, fi
 from demaq.engine.errors import kind_of
 from demaq.engine.history import History
 from demaq.engine.limits import Limits
-from demaq.engine.plan import Plan, PlanRule
+from demaq.engine.plan import Plan
 from demaq.engine.records import Batch, Failure, Outcome, Task
 from demaq.engine.relevance import Names, Relevance
 from demaq.engine.values import canonical, index_key, readable
@@ -315,11 +315,11 @@ class Evaluator:
             try:
                 produced.append(self.admission.new_message(action, message, now, rule.name))
             except MessageRefused as refused:
-                failure = _at(rule, Failure(kind=refused.kind, description=refused.reason, rule=rule.name))
+                failure = Failure(kind=refused.kind, description=refused.reason, rule=rule.name).at(rule)
                 raise _RuleFailed(failure) from refused
         if len(produced) > self._limits.messages:
             reason = f"more than {self._limits.messages:,} messages were made"
-            raise _RuleFailed(_at(rule, Failure(kind="resource", description=reason, rule=rule.name)))
+            raise _RuleFailed(Failure(kind="resource", description=reason, rule=rule.name).at(rule))
 
     def _failure(self, raised: Raised, number: int) -> Failure:
         rule = self.plan.rules[number]
@@ -333,17 +333,7 @@ class Evaluator:
         failure = Failure(
             kind=kind_of(raised.code), code=_code(raised.code), description=raised.description, rule=rule.name
         )
-        if place is None:
-            return _at(rule, failure)
-        return Failure(
-            kind=failure.kind,
-            code=failure.code,
-            description=failure.description,
-            rule=rule.name,
-            file=place.file,
-            line=place.line,
-            column=place.column,
-        )
+        return failure.at(rule if place is None else place)
 
     def entries(self, messages: Sequence[Message]) -> list[tuple[Entry, ...]]:
         """The index entries of messages, for indexes that are new."""
@@ -381,18 +371,6 @@ class _RuleFailed(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.description)
         self.failure = failure
-
-
-def _at(rule: PlanRule, failure: Failure) -> Failure:
-    return Failure(
-        kind=failure.kind,
-        code=failure.code,
-        description=failure.description,
-        rule=failure.rule,
-        file=rule.file,
-        line=rule.line,
-        column=rule.column,
-    )
 
 
 def _code(code: str) -> str:

@@ -121,14 +121,7 @@ class LocalExecutor:
     def _failure(self, number: int, reason: str) -> Failure:
         assert self._plan is not None
         rule = self._plan.rules[number]
-        return Failure(
-            kind="resource",
-            description=reason,
-            rule=rule.name,
-            file=rule.file,
-            line=rule.line,
-            column=rule.column,
-        )
+        return Failure(kind="resource", description=reason, rule=rule.name).at(rule)
 
     def _failed(self, task: Task, failure: Failure) -> Outcome:
         outcome: Outcome = self._ask(Fail(task, (failure,)))

@@ -1,8 +1,9 @@
 """What goes to the evaluation of rules, and what comes back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Protocol
 
 from demaq.model import Message, NewMessage, Slice, Value
 from demaq.model.packed import packed
@@ -31,6 +32,19 @@ class Incoming:
     now: datetime
 
 
+class Located(Protocol):
+    """What stands at a place of the source."""
+
+    @property
+    def file(self) -> str: ...
+
+    @property
+    def line(self) -> int: ...
+
+    @property
+    def column(self) -> int: ...
+
+
 @packed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
@@ -43,6 +57,10 @@ class Failure:
     file: str = ""
     line: int = 0
     column: int = 0
+
+    def at(self, place: "Located") -> "Failure":
+        """The same failure, at a place of the source."""
+        return replace(self, file=place.file, line=place.line, column=place.column)
 
 
 @packed

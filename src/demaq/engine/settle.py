@@ -5,6 +5,7 @@ evaluated again, with that in view.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from demaq.engine.plan import Plan
@@ -191,16 +192,4 @@ class _Stored:
 
 def processed_message(task: Task) -> Message:
     """The message as it will be when the batch is committed."""
-    message = task.message
-    return Message(
-        id=message.id,
-        queue=message.queue,
-        body=message.body,
-        properties=message.properties,
-        created=message.created,
-        origin=message.origin,
-        cause=message.cause,
-        rule=message.rule,
-        position=task.position,
-        transient=message.transient,
-    )
+    return replace(task.message, position=task.position)

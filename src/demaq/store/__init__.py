@@ -1,7 +1,6 @@
 """The append-only log of messages, behind one port: in memory, in SQLite, or in PostgreSQL."""
 
-from demaq.store.address import open_store
-from demaq.store.addresses import shown
+from demaq.store.address import open_store, shown
 from demaq.store.errors import (
     Conflict,
     StoreAddressInvalid,

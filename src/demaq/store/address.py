@@ -1,6 +1,7 @@
 """Stores by their addresses."""
 
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from demaq.store.errors import StoreAddressInvalid
 from demaq.store.memory import MemoryStore
@@ -42,3 +43,13 @@ def _open_postgres(url: str, *, exclusive: bool, migrate: bool) -> Store:
             "PostgreSQL needs the extra `postgres`: install it with `pip install 'demaq[postgres]'`"
         ) from error
     return PostgresStore(url, exclusive=exclusive, migrate=migrate)
+
+
+def shown(url: str) -> str:
+    """An address without its password.
+
+    >>> shown("postgresql://ada:secret@localhost/demaq")
+    'postgresql://ada:…@localhost/demaq'
+    """
+    parts = urlsplit(url)
+    return url.replace(f":{parts.password}@", ":…@") if parts.password else url

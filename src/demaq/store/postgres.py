@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 from psycopg import errors as pg
 
-from demaq.store.addresses import shown
+from demaq.store.address import shown
 from demaq.store.errors import (
     StoreError,
     StoreFull,

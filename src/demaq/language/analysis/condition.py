@@ -1,5 +1,6 @@
 """Conditions on the names of a message's elements, cheap to test before any rule is evaluated."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -11,19 +12,19 @@ _MANY = 40  # of more parts than that, nobody reads which is contained in which
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(ABC):
     """What a message must meet. Names are `local`, `Q{uri}local`, or `*:local` for any namespace."""
 
+    @abstractmethod
     def holds(self, root: str, names: frozenset[str]) -> bool:
         """For a message with this root element and elements with these names (the root's included)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def describe(self, name: Shown = str) -> str:
         """In words; `name` says how the name of an element is to be shown."""
-        raise NotImplementedError
 
-    def to_json(self) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def to_json(self) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
