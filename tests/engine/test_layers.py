@@ -1,0 +1,37 @@
+"""Orders that everything else relies on: of nodes in several documents, and of ids in two layers."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from demaq.engine.documents import Documents
+from demaq.engine.transient import LayeredStore
+from demaq.model import NewMessage
+from demaq.store import Member, Processed, open_store
+from demaq.xquery.saxon import Saxon
+
+NOW = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def test_nodes_of_messages_are_in_the_order_of_positions() -> None:
+    saxon = Saxon()
+    documents = Documents(saxon.document, bound=1000)
+    documents.keep({number: f"<m n='{number}'/>" for number in (3, 1, 2)})
+    (joined,) = saxon.items("function($m) { string-join($m?*/m/@n, ' ') }")
+    for ids in ((1, 2, 3), (2, 3), (3, 1, 2)):  # positions need not be in the order of ids
+        found = documents.in_order([Member(position, number) for position, number in enumerate(ids, 1)])
+        assert saxon.call(joined, saxon.array(list(found.values()))) == " ".join(map(str, ids))
+
+
+def test_ids_increase_over_both_layers(tmp_path: Path) -> None:
+    store = LayeredStore(open_store(f"sqlite:///{tmp_path / 'log.db'}"))
+    fleeting = NewMessage(queue="t", body="<a/>", transient=True)
+    lasting = NewMessage(queue="p", body="<a/>")
+    ids = store.append([fleeting, fleeting], NOW)
+    ids += store.append([lasting], NOW)
+    ids += store.append([fleeting], NOW)
+    done = Processed(message=ids[2], queue="p", position=1, at=NOW, version=1, produced=(lasting, fleeting))
+    ids += store.commit([done])
+    ids += store.append([fleeting, lasting, fleeting], NOW)
+    assert ids == sorted(set(ids))
+    assert [message.id for message in store.waiting(20)] == [number for number in ids if number != ids[2]]
+    store.close()
