@@ -31,6 +31,7 @@ def test_ids_increase_over_both_layers(tmp_path: Path) -> None:
     ids += store.append([fleeting], NOW)
     done = Processed(message=ids[2], queue="p", position=1, at=NOW, version=1, produced=(lasting, fleeting))
     ids += store.commit([done])
+    ids += store.append([fleeting], NOW)
     ids += store.append([fleeting, lasting, fleeting], NOW)
     assert ids == sorted(set(ids))
     assert [message.id for message in store.waiting(20)] == [number for number in ids if number != ids[2]]
