@@ -1,7 +1,7 @@
 """Small applications that run in tests: messages go in, the engine processes them, and the log tells what happened."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,11 @@ from lxml import etree
 
 from demaq.engine.engine import Engine
 from demaq.engine.executor import Executor, InlineExecutor
-from demaq.engine.limits import Limits
 from demaq.engine.plan import Plan, plan_of
 from demaq.engine.records import Incoming
 from demaq.engine.xml import MessageRefused
 from demaq.language import check
-from demaq.model import ManualClock, Message, Slice, Value
+from demaq.model import Limits, ManualClock, Message, Slice, Value
 from demaq.store import MemoryStore, Selection, Store
 
 START = datetime(2007, 1, 10, 12, tzinfo=UTC)
@@ -54,9 +53,10 @@ class Running:
         limits: Limits | None = None,
         start: datetime = START,
     ) -> None:
+        plan = plan if limits is None else replace(plan, limits=limits)
         self.base = MemoryStore() if store is None else store
         self.clock = ManualClock(start)
-        self.executor = executor or InlineExecutor(self.base, limits)
+        self.executor = executor or InlineExecutor(self.base)
         if not any(version.plan == plan.text for version in self.base.versions()):
             deploy(self.base, plan, start)
         self.engine = Engine(self.base, self.executor, self.clock, batch=batch)

@@ -3,7 +3,6 @@
 from demaq._version import __version__
 from demaq.diagnostics import DemaqError, Diagnostic, Severity
 from demaq.engine.ledger import LedgerMismatch
-from demaq.engine.limits import Limits
 from demaq.engine.log import MessageUnknown, Status, Trace
 from demaq.engine.xml import MessageRefused
 from demaq.language import (
@@ -14,7 +13,7 @@ from demaq.language import (
     check,
     compile_application,
 )
-from demaq.model import Clock, ManualClock, Message, MessageState, Origin, Slice, SystemClock, Value
+from demaq.model import Clock, Limits, ManualClock, Message, MessageState, Origin, Slice, SystemClock, Value
 from demaq.node import DeploymentRefused, NeverIdle, Node, PropertyInvalid, QueueUnknown, RetryRefused
 from demaq.store import QueueCounts, StoreError, StoreUnavailable, Version
 from demaq.xquery import XQuerySyntaxError

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -12,7 +13,6 @@ from demaq.diagnostics import DemaqError, did_you_mean, listing
 from demaq.engine.engine import Engine, Step, take_in
 from demaq.engine.executor import Executor, InlineExecutor
 from demaq.engine.ledger import check_all
-from demaq.engine.limits import Limits
 from demaq.engine.local import LocalExecutor
 from demaq.engine.log import Log, Status, Trace
 from demaq.engine.plan import Plan, plan_from_text, plan_of
@@ -23,6 +23,7 @@ from demaq.language import ApplicationInvalid, check
 from demaq.model import (
     SETTABLE_PROPERTIES,
     Clock,
+    Limits,
     Message,
     MessageState,
     NewMessage,
@@ -83,16 +84,18 @@ class Node:
     ) -> None:
         """Open a store as the one node that processes its messages, and deploy an application if it has changed.
 
-        Without an application, the version that was deployed last goes on. With `inline`, rules are evaluated in this
-        process: it starts faster, but a rule that does not end takes the process with it.
+        Without an application, the version that was deployed last goes on. `limits` take the
+        place of the application's own. With `inline`, rules are evaluated in this process: it starts faster, but a rule
+        that does not end takes the process with it.
         """
         self._clock = clock or SystemClock()
-        plan = None if app is None else load(app)
+        self._limits = limits
+        plan = None if app is None else load(app, limits)
         self._url = store if isinstance(store, str) and not store.startswith("memory:") else None
         self._store = open_store(store, exclusive=True) if isinstance(store, str) else store
         self._stopped = threading.Event()
         try:
-            self._executor = _executor(self._store, limits or Limits(), inline)
+            self._executor = _executor(self._store, inline)
             if plan is not None:
                 propose_if_new(plan, self._store, self._clock.now())
             elif not self._store.latest_version():
@@ -274,7 +277,7 @@ class Node:
 
     def deploy(self, app: Path | str) -> Version:
         """Put a new version of the application into force, from the next batch on."""
-        plan = load(app)
+        plan = load(app, self._limits)
         number = propose_if_new(plan, self._store, self._clock.now())
         self._engine.refresh()
         version = self._store.version(number)
@@ -295,10 +298,10 @@ class Sender:
         self._clock = clock or SystemClock()
         self._named = plan
         self._store = open_store(store)
-        latest = self._store.latest_version()
-        if not latest:
+        latest = _latest(self._store, plan)
+        if latest is None:
             self._store.propose(plan.application, plan.text, self._clock.now())
-        self._plan = plan_from_text(self._store.version(latest).plan) if latest else plan
+        self._plan = plan if latest is None else plan_from_text(latest.plan)
         self._executor = InlineExecutor(self._store)
         self._executor.load(self._plan)
 
@@ -359,12 +362,13 @@ def _value(plan: Plan, name: str, value: Any, queue: str) -> Value:
     )
 
 
-def load(app: Path | str) -> Plan:
-    """The plan of an application; raises `ApplicationInvalid` if it has errors."""
+def load(app: Path | str, limits: Limits | None = None) -> Plan:
+    """The plan of an application, with these limits or its own; raises `ApplicationInvalid` if it has errors."""
     checked = check(app)
     if checked.program is None:
         raise ApplicationInvalid(checked.report)
-    return plan_of(checked)
+    plan = plan_of(checked)
+    return plan if limits is None else replace(plan, limits=limits)
 
 
 def retry(message: Message, store: Store, now: datetime) -> int:
@@ -396,16 +400,30 @@ def retry(message: Message, store: Store, now: datetime) -> int:
 
 def propose_if_new(plan: Plan, store: Store, now: datetime) -> int:
     """Deploy a plan unless it is the latest version already; the number of the version."""
-    latest = store.latest_version()
-    if latest and store.version(latest).plan == plan.text:
-        return latest
+    known = _latest(store, plan)
+    if known is not None and known.plan == plan.text:
+        return known.number
     return store.propose(plan.application, plan.text, now)
 
 
-def _executor(store: Store, limits: Limits, inline: bool) -> Executor:
+def _latest(store: Store, plan: Plan) -> Version | None:
+    """The version that was deployed last, which is one of the same application."""
+    latest = store.latest_version()
+    if not latest:
+        return None
+    known = store.version(latest)
+    if known.application != plan.application:
+        raise DeploymentRefused(
+            f"the store belongs to the application `{known.application}`, not to `{plan.application}`: "
+            f'name another store, or, if only the name is new, set `name = "{known.application}"` in demaq.toml'
+        )
+    return known
+
+
+def _executor(store: Store, inline: bool) -> Executor:
     if inline:
-        return InlineExecutor(store, limits)
-    return LocalExecutor(store.url, limits)
+        return InlineExecutor(store)
+    return LocalExecutor(store.url)
 
 
 def _text(value: Any) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from demaq.engine.limits import Limits
+from demaq.model import Limits
 from demaq.store import Store
 from running import Running, Start, plan_from
 

@@ -3,9 +3,8 @@
 import pytest
 
 from demaq.engine.errors import KINDS, error_body, kind_of
-from demaq.engine.limits import Limits
 from demaq.engine.records import Failure
-from demaq.model import MessageState, Origin
+from demaq.model import Limits, MessageState, Origin
 from running import START, Start, problem
 
 FAILING = """\

@@ -2,8 +2,8 @@
 
 import pytest
 
-from demaq.engine.limits import Limits
 from demaq.engine.xml import MessageRefused, read_message
+from demaq.model import Limits
 from running import Start
 
 QUEUE = """

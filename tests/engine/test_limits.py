@@ -11,10 +11,9 @@ from unittest.mock import patch
 import pytest
 
 from demaq.engine.evaluator import Care, Evaluator
-from demaq.engine.limits import Limits
 from demaq.engine.local import LocalExecutor
 from demaq.engine.records import Batch, Task
-from demaq.model import Message
+from demaq.model import Limits, Message
 from demaq.store import MemoryStore, Store, open_store
 from demaq.xquery.saxon import Saxon, SaxonExhausted
 from running import START, Running, plan_from
@@ -54,8 +53,8 @@ class Shop(Running):
     def __init__(self, folder: Path, limits: Limits, text: str = SHOP) -> None:
         url = f"sqlite:///{folder / 'log.db'}"
         self.store: Store = open_store(url)
-        self.worker = LocalExecutor(url, limits)
-        super().__init__(plan_from(folder / "app", text), self.store, self.worker)
+        self.worker = LocalExecutor(url)
+        super().__init__(plan_from(folder / "app", text), self.store, self.worker, limits=limits)
 
     def close(self) -> None:
         self.worker.close()
@@ -187,7 +186,7 @@ def test_a_worker_is_replaced_when_rules_have_made_too_many_names(opened: Open) 
 
 
 def test_an_exhausted_engine_is_no_error_of_the_rule_if_someone_watches(tmp_path: Path) -> None:
-    evaluator = Evaluator(plan_from(tmp_path, SHOP), Limits())
+    evaluator = Evaluator(plan_from(tmp_path, SHOP))
     exhausted = SaxonExhausted("Too many distinct names in NamePool", code=None, line=None, column=None)
     message = Message(id=1, queue="inbox", body='<m n="1"/>', properties={}, created=START)
     batch = Batch(tasks=(Task(message=message, position=1, now=START),))

@@ -264,11 +264,15 @@ create property q as xs:string queue inbox, next value qs:property("sys:queue")
 create property c as xs:integer queue inbox, next value qs:property("sys:cause")
 create property s as xs:integer queue inbox, next value qs:property("sys:size")
 create property t as xs:dateTime queue inbox, next value qs:property("sys:created")
-create rule make for inbox if (/m) then do enqueue <next/> into next
+create property r as xs:string queue inbox, next, problems value qs:property("sys:rule")
+create queue problems kind basic mode persistent
+create rule make for inbox errorqueue problems
+if (/m) then do enqueue <next/> into next else do enqueue <next>{1 div 0}</next> into next
 """
     )
-    running.play("inbox", "<m/>")
-    first, second = running.messages()
+    running.play("inbox", "<m/>", "<n/>")
+    (first, _), (second,), (third,) = map(running.messages, ("inbox", "next", "problems"))
+    assert third.properties["r"].text == "make"
     assert {name: value.text for name, value in first.properties.items()} == {
         "q": "inbox",
         "s": "4",
@@ -277,6 +281,7 @@ create rule make for inbox if (/m) then do enqueue <next/> into next
     assert {name: value.text for name, value in second.properties.items()} == {
         "q": "next",
         "c": "1",
+        "r": "make",
         "s": "7",
         "t": "2007-01-10T12:00:00Z",
     }

@@ -9,6 +9,7 @@ import pytest
 
 from demaq import (
     DeploymentRefused,
+    Limits,
     ManualClock,
     MessageRefused,
     MessageState,
@@ -335,3 +336,32 @@ def test_messages_are_reclaimed_when_they_are_no_longer_kept(node: Node) -> None
     assert node.reclaim() == 1
     assert [message.id for message in node.messages("inbox", everything=True)] == [2]
     assert node.status().alarms == []
+
+
+def test_a_store_belongs_to_one_application(app: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.demaq"
+    other.write_text(APP, encoding="utf-8")
+    store = f"sqlite:///{tmp_path / 'log.db'}"
+    Node(app, store, inline=True).close()
+    with pytest.raises(DeploymentRefused, match=r'belongs to the application `app`, not to `other`: .*`name = "app"`'):
+        Node(other, store, inline=True)
+    with pytest.raises(DeploymentRefused, match="belongs to the application `app`"):
+        Sender(load(other), store)
+    with Node(app, store, inline=True) as node:
+        assert node.deploy(app).number == 1
+
+
+def test_limits_of_the_application_and_of_the_program(tmp_path: Path) -> None:
+    folder = tmp_path / "small"
+    folder.mkdir()
+    (folder / "main.demaq").write_text(APP, encoding="utf-8")
+    (folder / "demaq.toml").write_text("[limits]\nmessage_size = 40\nnames = 5\n", encoding="utf-8")
+    long = f"<ping>{'x' * 40}</ping>"
+    with Node(folder, inline=True) as node, pytest.raises(MessageRefused, match="at most 40 are allowed"):
+        node.send("inbox", long)
+    with Node(folder, inline=True, limits=Limits(message_size=100)) as node:
+        node.send("inbox", long)
+        (folder / "main.demaq").write_text(APP.replace("pong", "pang"), encoding="utf-8")
+        node.deploy(folder)
+        node.send("inbox", long)
+        assert node.plan.limits == Limits(message_size=100)

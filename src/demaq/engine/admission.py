@@ -11,7 +11,6 @@ from demaq.engine.compiled import Compiled
 from demaq.engine.driver import FieldsInvalid, Made, fields, read_made, read_raised
 from demaq.engine.durations import DurationInvalid, due_after
 from demaq.engine.errors import error_body, kind_of, printable, queues_of_errors
-from demaq.engine.limits import Limits
 from demaq.engine.plan import Plan
 from demaq.engine.properties import Properties
 from demaq.engine.records import Failure, Incoming, Outcome, Task
@@ -25,11 +24,11 @@ _ERRORS_ABOUT_ERRORS = 8  # one inside the other; more than there are levels of 
 class Admission:
     """Checks messages, computes their properties, and makes error messages."""
 
-    def __init__(self, plan: Plan, compiled: Compiled, saxon: Saxon, limits: Limits) -> None:
+    def __init__(self, plan: Plan, compiled: Compiled, saxon: Saxon) -> None:
         self._plan = plan
         self._compiled = compiled
         self._saxon = saxon
-        self._limits = limits
+        self._limits = plan.limits
         self._schemas = _Schemas(plan)
         self._properties = Properties(plan)
         self.names: set[str] = set()  # that came from outside
@@ -127,6 +126,7 @@ class Admission:
         given: Mapping[str, Value],
         cause: Message | None,
         now: datetime,
+        rule: str | None = None,
     ) -> Made:
         """With its properties. The text stays as it came."""
         if queue not in self._compiled.computed and not given:
@@ -139,6 +139,7 @@ class Admission:
             values.map(given),
             values.map({} if cause is None else cause.properties),
             values.system(cause, now),
+            self._saxon.string(rule or ""),
             values.time(now),
         )
         try:
@@ -216,7 +217,7 @@ class Admission:
     ) -> NewMessage:
         """A message of the system's own. If its properties cannot be computed, it goes without them."""
         try:
-            made = self._made(queue, self._saxon.document(body), body, {}, cause, now)
+            made = self._made(queue, self._saxon.document(body), body, {}, cause, now, rule)
             return self.new_message(made, cause, now, rule, Origin.ERROR)
         except (MessageRefused, SaxonError):
             bare = self._plan.queues[queue]

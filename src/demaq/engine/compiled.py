@@ -60,7 +60,9 @@ class Compiled:
             slicing, key_type = rule.slicing, self._plan.slicings[rule.slicing].key_type
         text = self._saxon.string
         view = "view" if _reads_view(rule.function) else ""
-        return self._saxon.array([text(str(number)), function, text(slicing), text(key_type), text(view)])
+        return self._saxon.array(
+            [text(str(number)), function, text(slicing), text(key_type), text(view), text(rule.name)]
+        )
 
     def _compiled(self, functions: Sequence[PlanFunction]) -> tuple[list[Item], list[int]]:
         """The functions, and the line of its module's query at which each begins."""

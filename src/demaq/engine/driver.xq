@@ -154,7 +154,7 @@ declare function demaq:view(
    `computed` are the properties of its queue that can be computed: name, mode, and function. :)
 declare function demaq:message(
   $queue as xs:string, $body as node(), $given as map(*), $inherited as map(*), $computed as array(*)*,
-  $system as map(*), $now as xs:dateTime
+  $system as map(*), $rule as xs:string, $now as xs:dateTime
 ) as xs:string* {
   if ($body instance of element()
       or $body instance of document-node() and count($body/*) = 1 and empty($body/text()[normalize-space()]))
@@ -173,15 +173,15 @@ declare function demaq:message(
     else
       let $document := if ($body instance of document-node()) then $body else document { $body }
       for $property in $left
-      return demaq:computed($property, $queue, $document, $given, $system, $now)
+      return demaq:computed($property, $queue, $document, $given, $system, $rule, $now)
 };
 
 declare function demaq:computed(
   $property as array(*), $queue as xs:string, $document as document-node(), $given as map(*), $system as map(*),
-  $now as xs:dateTime
+  $rule as xs:string, $now as xs:dateTime
 ) as xs:string* {
   try {
-    let $view := if ($property(4) eq "") then map { } else demaq:own($queue, $document, $given, $system)
+    let $view := if ($property(4) eq "") then map { } else demaq:own($queue, $document, $given, $system, $rule)
     let $value := array { $property(3)($document, $view, $now) }
     return if (array:size($value) eq 0) then () else ("V", $property(1), string($value(1)))
   }
@@ -200,12 +200,13 @@ declare function demaq:given($name as xs:string, $value as xs:anyAtomicType*) as
 
 (: What a property that is computed can ask for: what the message was given, and what the system knows of it. :)
 declare function demaq:own(
-  $queue as xs:string, $document as document-node(), $given as map(*), $system as map(*)
+  $queue as xs:string, $document as document-node(), $given as map(*), $system as map(*), $rule as xs:string
 ) as map(*) {
   map {
     "property" : function($name) {
       switch ($name)
       case "sys:queue" return $queue
+      case "sys:rule" return $rule[. ne ""]
       case "sys:size" return string-length(serialize($document))
       default return
         let $value := $given(if ($name eq "sys:sender") then "Sender" else $name)
@@ -225,7 +226,7 @@ declare function demaq:read($given as map(*), $name as xs:string) as xs:anyAtomi
 (: Functions that run the rules of a message, and that admit a message from outside, or one that the system makes.
 
    Everything that a rule needs beside the message comes as an argument: `rules` are arrays of a rule's number, its
-   function, its slicing, the type of the slicing's key, and whether it reads its view; `slices` has for each slicing the
+   function, its slicing, the type of the slicing's key, whether it reads its view, and its name; `slices` has for each slicing the
    key and the members; `paths` gives the values of indexed paths. :)
 declare function demaq:functions(
   $computed as map(*), $indexes as map(*), $collections as map(*), $separator as xs:string
@@ -250,7 +251,7 @@ declare function demaq:functions(
               else $rule(2)($message, $slice(2)?*, demaq:cast($rule(4), $slice(1)), $view, $now)
             }?*
             return
-              if ($action instance of map(*)) then demaq:action($action, $properties, $computed, $system, $now) else ()
+              if ($action instance of map(*)) then demaq:action($action, $properties, $computed, $system, $rule(6), $now) else ()
           }?*
         }
         catch demaq:missing { "N", string(count($err:value)), $err:value ! string(.) }
@@ -264,13 +265,13 @@ declare function demaq:functions(
   },
   function(
     $queue as xs:string, $message as document-node(), $given as map(*), $inherited as map(*), $system as map(*),
-    $now as xs:dateTime
+    $rule as xs:string, $now as xs:dateTime
   ) as xs:string {
     demaq:fields(
       try {
         array {
           let $typed := map:merge(for $name in map:keys($given) return map { $name : demaq:read($given, $name) })
-          return demaq:message($queue, $message, $typed, $inherited, $computed($queue)?*, $system, $now)
+          return demaq:message($queue, $message, $typed, $inherited, $computed($queue)?*, $system, $rule, $now)
         }?*
       }
       catch * { "E", string($err:code), string($err:description), "0", "0" },
@@ -282,12 +283,13 @@ declare function demaq:functions(
 };
 
 declare function demaq:action(
-  $action as map(*), $properties as map(*), $computed as map(*), $system as map(*), $now as xs:dateTime
+  $action as map(*), $properties as map(*), $computed as map(*), $system as map(*), $rule as xs:string,
+  $now as xs:dateTime
 ) as xs:string* {
   switch ($action("do"))
   case "enqueue" return
     demaq:message($action("queue"), $action("body"), $action("properties"), $properties,
-                  $computed($action("queue"))?*, $system, $now)
+                  $computed($action("queue"))?*, $system, $rule, $now)
   case "reset" return
     if (empty($action("key"))) then ()
     else ("X", $action("slicing"), demaq:type($action("key")), string($action("key")))

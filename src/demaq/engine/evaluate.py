@@ -3,23 +3,22 @@
 from functools import lru_cache
 
 from demaq.engine.evaluator import Evaluator
-from demaq.engine.limits import Limits
 from demaq.engine.plan import plan_from_text
 from demaq.engine.records import Batch, Outcome
 from demaq.store import MemoryStore, Reader, open_store
 
 
-def evaluate(plan: str, url: str | None, batch: Batch, limits: Limits | None = None) -> list[Outcome]:
+def evaluate(plan: str, url: str | None, batch: Batch) -> list[Outcome]:
     """The outcome of each task of a batch. The same arguments give the same outcomes, in whichever process.
 
     Without an address everything that rules may read is in the batch. What is costly to make is kept for the next call.
     """
-    return list(_evaluator(plan, limits or Limits()).process(batch, _reader(url)))
+    return list(_evaluator(plan).process(batch, _reader(url)))
 
 
 @lru_cache(maxsize=2)
-def _evaluator(plan: str, limits: Limits) -> Evaluator:
-    return Evaluator(plan_from_text(plan), limits)
+def _evaluator(plan: str) -> Evaluator:
+    return Evaluator(plan_from_text(plan))
 
 
 @lru_cache(maxsize=2)

@@ -10,7 +10,6 @@ from demaq.engine.documents import Documents
 from demaq.engine.driver import FieldsInvalid, MadeReset, Raised, RuleResult, fields, index_name, read_run
 from demaq.engine.errors import kind_of
 from demaq.engine.history import History
-from demaq.engine.limits import Limits
 from demaq.engine.plan import Plan
 from demaq.engine.records import Batch, Failure, Outcome, Task
 from demaq.engine.relevance import Names, Relevance
@@ -74,13 +73,13 @@ class Care:
 
 
 class Evaluator:
-    def __init__(self, plan: Plan, limits: Limits) -> None:
+    def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self._limits = limits
+        self._limits = plan.limits
         self._saxon = Saxon()
         self._compiled = Compiled(plan, self._saxon)
-        self.admission = Admission(plan, self._compiled, self._saxon, limits)
-        self._documents = Documents(self._saxon.document, limits.cache)
+        self.admission = Admission(plan, self._compiled, self._saxon)
+        self._documents = Documents(self._saxon.document, plan.limits.cache)
         self._relevance = Relevance(plan)
         self._care = Care()
         self._inherited = frozenset(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from demaq.engine.evaluator import Evaluator
-from demaq.engine.limits import Limits
 from demaq.engine.plan import Plan
 from demaq.engine.records import Batch, Incoming, Outcome
 from demaq.engine.xml import MessageRefused
@@ -48,9 +47,8 @@ def admit(evaluator: Evaluator, messages: Sequence[Incoming]) -> list[Admission]
 class InlineExecutor:
     """Evaluates in this process. A rule that does not end takes the process with it: for tests."""
 
-    def __init__(self, reader: Reader, limits: Limits | None = None) -> None:
+    def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._limits = limits or Limits()
         self._evaluator: Evaluator | None = None
 
     @property
@@ -58,7 +56,7 @@ class InlineExecutor:
         return True
 
     def load(self, plan: Plan) -> None:
-        self._evaluator = Evaluator(plan, self._limits)
+        self._evaluator = Evaluator(plan)
 
     def evaluate(self, batch: Batch) -> Sequence[Outcome]:
         assert self._evaluator is not None

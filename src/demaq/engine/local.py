@@ -13,7 +13,6 @@ from typing import Any
 
 from demaq.diagnostics import DemaqError
 from demaq.engine.executor import Admission
-from demaq.engine.limits import Limits
 from demaq.engine.plan import Plan
 from demaq.engine.records import Batch, Failure, Incoming, Outcome, Task
 from demaq.engine.settle import processed_message
@@ -56,9 +55,8 @@ class _Died(Exception):
 class LocalExecutor:
     """One worker. A rule that takes too long or too much costs its message an error, and the worker its life."""
 
-    def __init__(self, url: str | None, limits: Limits | None = None) -> None:
+    def __init__(self, url: str | None) -> None:
         self._url = url
-        self._limits = limits or Limits()
         self._plan: Plan | None = None
         self._worker: _Process | None = None
 
@@ -169,8 +167,9 @@ class LocalExecutor:
         if self._worker is None:
             self._replace()
         assert self._worker is not None
+        assert self._plan is not None
         try:
-            answer = self._worker.ask(request, self._limits.seconds)
+            answer = self._worker.ask(request, self._plan.limits.seconds)
         except _Died:
             self.close()
             raise
@@ -189,7 +188,7 @@ class LocalExecutor:
         worker = _Process()
         try:
             seconds = _START * (1 + len(self._plan.text) / 1_000_000)
-            answer = worker.ask(Load(self._plan.text, self._limits, self._url), seconds)
+            answer = worker.ask(Load(self._plan.text, self._plan.limits, self._url), seconds)
         except _Died as died:
             worker.close()
             raise WorkerFailed(f"the process that evaluates rules does not start: {died.reason}") from died

@@ -18,6 +18,7 @@ from demaq.model import (
     COMMUNICATION_PROPERTIES,
     ECHO_PROPERTIES,
     SYSTEM_PROPERTIES,
+    Limits,
     Message,
     PropertyMode,
     QueueKind,
@@ -120,6 +121,7 @@ class PlanRule:
 class Plan:
     application: str
     keep: timedelta
+    limits: Limits
     queues: Mapping[str, PlanQueue]
     properties: Mapping[str, PlanProperty]
     values: tuple[PlanValue, ...]
@@ -195,6 +197,7 @@ def plan_of(checked: Checked) -> Plan:
     return Plan(
         application=program.name,
         keep=program.keep,
+        limits=program.limits,
         queues={
             queue.name: PlanQueue(
                 name=queue.name,
@@ -289,6 +292,7 @@ def _to_json(plan: Plan) -> dict[str, Any]:
         "format": FORMAT,
         "application": plan.application,
         "keep": plan.keep.total_seconds(),
+        "limits": asdict(plan.limits),
         "queues": [{**asdict(queue), "kind": queue.kind.value} for queue in plan.queues.values()],
         "properties": [{**asdict(known), "mode": known.mode.value} for known in plan.properties.values()],
         "values": [{**asdict(value), "function": _function_to_json(value.function)} for value in plan.values],
@@ -321,6 +325,7 @@ def plan_from_text(text: str) -> Plan:
     return Plan(
         application=data["application"],
         keep=timedelta(seconds=data["keep"]),
+        limits=Limits(**data["limits"]),
         queues={queue["name"]: _queue_from_json(queue) for queue in data["queues"]},
         properties={known["name"]: _property_from_json(known) for known in data["properties"]},
         values=tuple(

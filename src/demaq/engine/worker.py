@@ -18,10 +18,9 @@ from typing import Any
 
 from demaq.engine.evaluator import Care, Evaluator
 from demaq.engine.executor import Admission, admit
-from demaq.engine.limits import Limits
 from demaq.engine.plan import plan_from_text
 from demaq.engine.records import Batch, Failure, Incoming, Outcome, Task
-from demaq.model import Message
+from demaq.model import Limits, Message
 from demaq.store import MemoryStore, Reader, open_store
 from demaq.xquery.saxon import SaxonExhausted
 
@@ -111,7 +110,7 @@ class Worker:
 
     def _load(self, request: Load) -> None:
         self._limits = request.limits
-        self._evaluator = Evaluator(plan_from_text(request.plan), request.limits)
+        self._evaluator = Evaluator(plan_from_text(request.plan))
         self._reader.close()
         self._reader = MemoryStore() if request.url is None else open_store(request.url, read_only=True)
 

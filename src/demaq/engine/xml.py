@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from lxml import etree
 
 from demaq.diagnostics import DemaqError
-from demaq.engine.limits import Limits
+from demaq.model import Limits
 
 _DECLARATION = re.compile(r"\s*<\?xml\s[^>]*\?>")
 _VERSION = re.compile(r"""<\?xml\s+version\s*=\s*["']([^"']*)["']""")

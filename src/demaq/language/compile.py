@@ -161,6 +161,7 @@ def _program(
         name=application.name,
         description=application.configuration.description,
         keep=application.configuration.keep,
+        limits=application.configuration.limits,
         queues=symbols.queues.mapping(),
         properties=symbols.properties.mapping(),
         values=tuple(

@@ -1,14 +1,16 @@
 """`demaq.toml`: what an operator sets, beside what the application says."""
 
+import math
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from demaq.diagnostics import Report, Source, Span, did_you_mean
 from demaq.language import codes
+from demaq.model import Limits
 
 FILE = "demaq.toml"
 _UNITS = {
@@ -19,7 +21,10 @@ _UNITS = {
     "week": timedelta(weeks=1),
 }
 _DURATION = re.compile(rf"\s*(\d{{1,9}})\s*({'|'.join(_UNITS)})s?\s*")
-_KEYS = ("name", "description", "keep")
+_KEYS = ("name", "description", "keep", "limits")
+_BYTES = {"kB": 1024, "MB": 1024**2, "GB": 1024**3}
+_SIZE = re.compile(rf"\s*(\d{{1,9}})\s*({'|'.join(_BYTES)})\s*")
+_MOST = {"depth": Limits().depth, "worker_names": 900_000}  # what the XQuery engine takes
 _LINE = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
@@ -30,6 +35,7 @@ class Configuration:
     name: str | None = None
     description: str = ""
     keep: timedelta = timedelta(days=7)
+    limits: Limits = field(default_factory=Limits)
 
 
 def read_configuration(root: Path, report: Report) -> Configuration:
@@ -68,6 +74,7 @@ def _configuration(source: Source, table: dict[str, Any], report: Report) -> Con
         name=_text(source, table, "name", report) or None,
         description=_text(source, table, "description", report),
         keep=_keep(source, table, report),
+        limits=_limits(source, table, report),
     )
 
 
@@ -95,6 +102,42 @@ def _keep(source: Source, table: dict[str, Any], report: Report) -> timedelta:
         return int(match[1]) * _UNITS[match[2]]
     except OverflowError:
         return timedelta.max
+
+
+def _limits(source: Source, table: dict[str, Any], report: Report) -> Limits:
+    given = table.get("limits", {})
+    if not isinstance(given, dict):
+        report.say(codes.CONFIGURATION, _place(source, "limits"), "`limits` is a table: `[limits]`")
+        return Limits()
+    known = [limit.name for limit in fields(Limits)]
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        if key not in known:
+            report.say(
+                codes.CONFIGURATION,
+                _place(source, key),
+                f"there is no limit `{key}`",
+                help=did_you_mean(key, known, "limits"),
+            )
+        elif (number := _number(value)) is None or number <= 0 or (key != "seconds" and number != int(number)):
+            report.say(
+                codes.CONFIGURATION,
+                _place(source, key),
+                f"`{key}` is a {'' if key == 'seconds' else 'whole '}number above zero, not {value!r}",
+                help='write `seconds = 10`, or `memory = "2 GB"`',
+            )
+        elif number > _MOST.get(key, number):
+            report.say(codes.CONFIGURATION, _place(source, key), f"`{key}` can be at most {_MOST[key]:,}")
+        else:
+            found[key] = number
+    return Limits(**found)
+
+
+def _number(value: Any) -> int | float | None:
+    if isinstance(value, str) and (match := _SIZE.fullmatch(value)) is not None:
+        return int(match[1]) * _BYTES[match[2]]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return value if is_number else None
 
 
 def _place(source: Source, key: str) -> Span:

@@ -9,7 +9,7 @@ from demaq.language.analysis.condition import Condition
 from demaq.language.analysis.lookups import Compared
 from demaq.language.analysis.reads import Reads
 from demaq.language.analysis.writes import Writes
-from demaq.model import Collection, Property, Queue, Slicing
+from demaq.model import Collection, Limits, Property, Queue, Slicing
 from demaq.xquery.printer import Stretch
 
 
@@ -91,6 +91,7 @@ class Program:
     name: str
     description: str
     keep: timedelta
+    limits: Limits
     queues: Mapping[str, Queue]
     properties: Mapping[str, Property]
     values: tuple[PropertyValue, ...]

@@ -2,6 +2,7 @@
 
 from demaq.model.clock import Clock, ManualClock, SystemClock
 from demaq.model.collection import Collection
+from demaq.model.limits import Limits
 from demaq.model.message import Message, MessageState, NewMessage, Origin, Slice, Value
 from demaq.model.property import (
     COMMUNICATION_PROPERTIES,
@@ -34,6 +35,7 @@ __all__ = [
     "Clock",
     "Collection",
     "Interface",
+    "Limits",
     "ManualClock",
     "Message",
     "MessageState",

@@ -157,7 +157,7 @@ def _check_value(value: LinkedValue, examined: Examined, report: Report) -> None
         if key is None or key[0] not in NEEDS or not NEEDS[key[0]] - {"message", "now"}:
             continue
         name = qs.literal(node.args[0]) if isinstance(node, FunctionCall) and node.args else None
-        if key[0] == qs.PROPERTY and name is not None and name.startswith("sys:") and key[1] == 1:
+        if key[0] == qs.PROPERTY and name is not None and name.startswith("sys:") and key[1] == 1 and name != "sys:id":
             continue
         elsewhere = any(node is inner for inner in in_functions)
         report.say(
@@ -165,7 +165,9 @@ def _check_value(value: LinkedValue, examined: Examined, report: Report) -> None
             node.span,
             f"the value of the property `{value.property.name}` cannot depend on this",
             notes=[Note("the value is computed here", value.value.span)] if elsewhere else [],
-            help="it is computed when a message is made, from the message and its `sys:` properties alone",
+            help="a message has no number yet when its properties are computed"
+            if name == "sys:id"
+            else "it is computed when a message is made, from the message and its `sys:` properties alone",
         )
         examined.refuse(node)
 
