@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from demaq import Node
+from demaq import MessageRefused, Node
 from demaq.testing import ScenarioInvalid, difference, matches, read_scenarios, run_scenario, scenarios_of
 
 APP = """
@@ -56,6 +56,8 @@ PING = '<send queue="inbox"><ping>a</ping></send>'
             [],
         ),
         ('<expect queue="nowhere"/>', ["there is no queue nowhere"]),
+        ('<send queue="inbax"><ping/></send>', ["there is no queue `inbax`: did you mean `inbox`?"]),
+        ('<send queue="inbox" colour="red"><ping/></send>', ["there is no property `colour`:"]),
         (
             '<send queue="inbox" times="3"><ping/></send><expect queue="outbox"><pong/><pong/><pong/></expect>',
             [],
@@ -67,7 +69,23 @@ PING = '<send queue="inbox"><ping>a</ping></send>'
     ],
 )
 def test_what_a_scenario_finds(app: Path, steps: str, wrong: list[str]) -> None:
-    assert told(app, steps) == wrong
+    found = told(app, steps)
+    assert [message[: len(start)] for message, start in zip(found, wrong, strict=True)] == wrong
+
+
+def test_files_are_sent_as_they_are(app: Path) -> None:
+    (app / "scenarios" / "utf16.txt").write_bytes(
+        "<?xml version='1.0' encoding='utf-16'?><ping>ä</ping>".encode("utf-16")
+    )
+    (app / "scenarios" / "bad.txt").write_text("<ping>", encoding="utf-8")
+    (app / "scenarios" / "pong.txt").write_bytes(
+        "<?xml version='1.0' encoding='latin-1'?><pong>ä</pong>".encode("latin-1")
+    )
+    steps = '<send queue="inbox" file="utf16.txt"/><expect queue="outbox" file="pong.txt"/>'
+    refused = (
+        '<send queue="inbox" file="bad.txt" refused="true"/><expect queue="systemErrors"><error>…</error></expect>'
+    )
+    assert told(app, steps + refused) == []
 
 
 @pytest.mark.parametrize(
@@ -81,6 +99,16 @@ def test_what_a_scenario_finds(app: Path, steps: str, wrong: list[str]) -> None:
         ("<scenario><sned queue='inbox'/></scenario>", "use <send>, <wait> or <expect>"),
         ("<scenario><send queue='inbox' file='none.xml'/></scenario>", "there is no file"),
         ("<scenario start='yesterday'/>", "`yesterday` is no time"),
+        ("<scenario start='0001-01-01T00:00:00+14:00'/>", "is no time"),
+        ("<scenario>\n<send queue='q' times='abc'><a/></send></scenario>", "line 2: <send>: `times` is .* not `abc`"),
+        ("<scenario><send queue='q' times='0'><a/></send></scenario>", "from 1 to 100,000, not `0`"),
+        ("<scenario><send queue='q' times='-1'><a/></send></scenario>", "from 1 to 100,000, not `-1`"),
+        (f"<scenario><send queue='q' times='{'9' * 5000}'><a/></send></scenario>", "from 1 to 100,000"),
+        ("<scenario>\n<wait for='-PT5S'/></scenario>", "line 2: <wait>: `-PT5S` is negative: time does not go back"),
+        ("<scenario><wait for='P9999999999D'/></scenario>", "line 1: <wait>: time ends with the year 9999"),
+        ("<scenario><wait for='P9999999D'/></scenario>", "time ends with the year 9999"),
+        ("<scenario>\n<wait></scenario>", "one.xml, line 2: not well-formed: Opening and ending tag mismatch"),
+        ("<!DOCTYPE scenario [<!ENTITY a 'b'>]><scenario/>", "one.xml: document types are not allowed"),
     ],
 )
 def test_scenarios_that_are_wrong(tmp_path: Path, text: str, reason: str) -> None:
@@ -88,6 +116,29 @@ def test_scenarios_that_are_wrong(tmp_path: Path, text: str, reason: str) -> Non
     file.write_text(text, encoding="utf-8")
     with pytest.raises(ScenarioInvalid, match=reason):
         read_scenarios(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", "message.xml`: document types are not allowed in messages"),
+        ("<a>\n<b></a>", "message.xml, line 2`: not well-formed: Opening and ending tag mismatch"),
+        ("", "message.xml, line 1`: not well-formed"),
+    ],
+)
+def test_files_with_expected_messages_that_are_wrong(tmp_path: Path, text: str, why: str) -> None:
+    file = tmp_path / "one.xml"
+    file.write_text("<scenario>\n<expect queue='outbox' file='message.xml'/></scenario>", encoding="utf-8")
+    (tmp_path / "message.xml").write_text(text, encoding="utf-8")
+    with pytest.raises(ScenarioInvalid, match=f"one.xml, line 2: <expect>: .*{why}"):
+        read_scenarios(file)
+
+
+def test_document_types_are_compared_with_nothing() -> None:
+    bad = "<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"
+    for compare in (lambda: matches(bad, "<a>c</a>"), lambda: difference([], [bad])):
+        with pytest.raises(MessageRefused, match="document types are not allowed"):
+            compare()
 
 
 @pytest.mark.parametrize(

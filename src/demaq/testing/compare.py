@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 from lxml import etree
 
+from demaq.testing.reading import read_xml
+
 ANYTHING = "…"
 """Stands in an expected message for any text, and as the only content of an element for any content."""
 
@@ -15,7 +17,7 @@ def matches(expected: str, actual: str) -> bool:
     >>> matches("<a y='2' x='1'> <b>…</b> </a>", "<a x='1' y='2'><b>text</b></a>")
     True
     """
-    return _matches(etree.fromstring(expected), etree.fromstring(actual))
+    return _matches(read_xml(expected).root, read_xml(actual).root)
 
 
 def _matches(expected: "etree._Element", actual: "etree._Element") -> bool:
@@ -55,7 +57,7 @@ def _content(element: "etree._Element") -> Iterator[object]:
 
 def shown(body: str) -> list[str]:
     """A message in lines, one element each."""
-    root = etree.fromstring(body, etree.XMLParser(remove_blank_text=True))
+    root = etree.fromstring(read_xml(body).text, etree.XMLParser(remove_blank_text=True, huge_tree=True))
     etree.indent(root)
     return str(etree.tostring(root, encoding="unicode")).splitlines()
 

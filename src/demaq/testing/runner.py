@@ -6,7 +6,7 @@ from pathlib import Path
 
 from demaq.engine.xml import MessageRefused
 from demaq.model import ManualClock, Message, Origin
-from demaq.node import NeverIdle, Node
+from demaq.node import NeverIdle, Node, PropertyInvalid, QueueUnknown
 from demaq.testing.compare import difference, matches
 from demaq.testing.scenario import Expect, Scenario, Send, Step, Wait
 
@@ -68,7 +68,11 @@ class _Run:
             self._expect(step)
 
     def _send(self, step: Send) -> None:
-        answers = self.node.send_many(step.queue, step.bodies, step.properties)
+        try:
+            answers = self.node.send_many(step.queue, step.bodies, step.properties)
+        except (QueueUnknown, PropertyInvalid) as error:
+            self.problems.append(Problem(step.line, str(error)))
+            return
         refusals = [answer for answer in answers if isinstance(answer, MessageRefused)]
         if step.refused and not refusals:
             self.problems.append(Problem(step.line, f"a message for {step.queue} was to be refused, but was taken in"))

@@ -9,8 +9,12 @@ from lxml import etree
 
 from demaq.diagnostics import DemaqError
 from demaq.engine.durations import DurationInvalid, duration
+from demaq.engine.xml import MessageRefused
+from demaq.testing.reading import read_xml, reason
 
 FOLDER = "scenarios"
+MOST_TIMES = 100_000
+"""That one step may send its messages."""
 _START = datetime(2024, 1, 1, 9, tzinfo=UTC)
 
 
@@ -23,7 +27,7 @@ class Send:
     """Put messages into a queue. `refused` says that they are not to be taken in."""
 
     queue: str
-    bodies: tuple[str, ...]
+    bodies: tuple[str | bytes, ...]
     properties: dict[str, str] = field(default_factory=dict)
     refused: bool = False
     line: int = 0
@@ -66,62 +70,111 @@ def scenarios_of(app: Path) -> list[Scenario]:
 def read_scenarios(file: Path) -> list[Scenario]:
     """The scenarios of a file, whose root is `<scenario>` or `<scenarios>`."""
     try:
-        root = etree.parse(str(file), etree.XMLParser(resolve_entities=False, no_network=True)).getroot()
-    except (etree.XMLSyntaxError, OSError) as error:
-        raise ScenarioInvalid(f"{file}: {error}") from error
+        root = read_xml(_content(file)).root
+    except MessageRefused as error:
+        line, why = reason(error)
+        raise ScenarioInvalid(f"{_place(file, line)}: {why}") from error
     elements = [root] if root.tag == "scenario" else list(root.iterchildren("scenario"))
     if not elements:
         raise ScenarioInvalid(f'{file}: a scenario begins with <scenario name="…">')
     return [_scenario(element, file) for element in elements]
 
 
+def _content(file: Path) -> bytes:
+    if not file.is_file():
+        raise ScenarioInvalid(f"there is no file `{file}`")
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ScenarioInvalid(f"`{file}` cannot be read: {error.strerror}") from error
+
+
+def _place(file: Path, line: int | None) -> str:
+    return f"{file}, line {line}" if line else str(file)
+
+
 def _scenario(element: "etree._Element", file: Path) -> Scenario:
     start = element.get("start")
     try:
         begin = _START if start is None else datetime.fromisoformat(start.replace("Z", "+00:00")).astimezone(UTC)
-    except ValueError as error:
-        raise ScenarioInvalid(f"{file}, line {element.sourceline}: `{start}` is no time") from error
+    except (ValueError, OverflowError) as error:
+        raise ScenarioInvalid(f"{_place(file, element.sourceline)}: `{start}` is no time") from error
     name = element.get("name") or file.stem
-    return Scenario(name=name, file=file, start=begin, steps=tuple(_steps(element, file)))
+    return Scenario(name=name, file=file, start=begin, steps=tuple(_steps(element, file, begin)))
 
 
-def _steps(scenario: "etree._Element", file: Path) -> Iterator[Step]:
+def _steps(scenario: "etree._Element", file: Path, now: datetime) -> Iterator[Step]:
     for element in scenario.iterchildren(tag=etree.Element):
         line = int(element.sourceline or 0)
         try:
-            yield _step(element, file, line)
-        except (KeyError, DurationInvalid) as error:
-            missing = f"`{error.args[0]}` is missing" if isinstance(error, KeyError) else str(error)
-            raise ScenarioInvalid(f"{file}, line {line}: <{element.tag}>: {missing}") from error
+            step = _step(element, file.parent, line)
+            now += step.time if isinstance(step, Wait) else timedelta(0)
+        except KeyError as error:
+            raise ScenarioInvalid(f"{_place(file, line)}: <{element.tag}>: `{error.args[0]}` is missing") from error
+        except OverflowError as error:
+            raise ScenarioInvalid(f"{_place(file, line)}: <wait>: time ends with the year 9999") from error
+        except (ScenarioInvalid, DurationInvalid) as error:
+            raise ScenarioInvalid(f"{_place(file, line)}: <{element.tag}>: {error}") from error
+        yield step
 
 
-def _step(element: "etree._Element", file: Path, line: int) -> Step:
-    attributes = dict(element.attrib)
+def _step(element: "etree._Element", folder: Path, line: int) -> Step:
     if element.tag == "wait":
-        return Wait(time=duration(str(attributes["for"])), line=line)
+        return Wait(time=_time(element.attrib["for"]), line=line)
     if element.tag == "expect":
-        return Expect(queue=str(attributes["queue"]), bodies=tuple(_bodies(element, file, line)), line=line)
-    if element.tag != "send":
-        raise ScenarioInvalid(f"{file}, line {line}: there is no step <{element.tag}>: use <send>, <wait> or <expect>")
+        return Expect(queue=element.attrib["queue"], bodies=tuple(_expected(element, folder)), line=line)
+    if element.tag == "send":
+        return _send(element, folder, line)
+    raise ScenarioInvalid("there is no such step: use <send>, <wait> or <expect>")
+
+
+def _send(element: "etree._Element", folder: Path, line: int) -> Send:
     properties = {
-        str(name): str(value) for name, value in attributes.items() if name not in ("queue", "file", "times", "refused")
+        str(name): str(value)
+        for name, value in element.attrib.items()
+        if name not in ("queue", "file", "times", "refused")
     }
-    bodies = tuple(_bodies(element, file, line)) * int(attributes.get("times", 1))
     return Send(
-        queue=str(attributes["queue"]),
-        bodies=bodies,
+        queue=element.attrib["queue"],
+        bodies=tuple(_sent(element, folder)) * _times(element.get("times", "1")),
         properties=properties,
-        refused=attributes.get("refused") == "true",
+        refused=element.get("refused") == "true",
         line=line,
     )
 
 
-def _bodies(element: "etree._Element", file: Path, line: int) -> Iterator[str]:
-    named = element.get("file")
-    if named is not None:
-        place = file.parent / named
-        if not place.is_file():
-            raise ScenarioInvalid(f"{file}, line {line}: there is no file `{place}`")
-        yield place.read_text(encoding="utf-8-sig")
+def _time(text: str) -> timedelta:
+    length = duration(text)
+    if length < timedelta(0):
+        raise ScenarioInvalid(f"`{text}` is negative: time does not go back")
+    return length
+
+
+def _times(text: str) -> int:
+    number = int(text) if text.isdecimal() and len(text) <= len(str(MOST_TIMES)) else 0
+    if not 1 <= number <= MOST_TIMES:
+        raise ScenarioInvalid(f"`times` is a whole number from 1 to {MOST_TIMES:,}, not `{text}`")
+    return number
+
+
+def _sent(element: "etree._Element", folder: Path) -> Iterator[str | bytes]:
+    """What is in a file is sent as it is: it may be meant to be refused."""
+    if (named := element.get("file")) is not None:
+        yield _content(folder / named)
+    yield from _inside(element)
+
+
+def _expected(element: "etree._Element", folder: Path) -> Iterator[str]:
+    if (named := element.get("file")) is not None:
+        place = folder / named
+        try:
+            yield read_xml(_content(place)).text
+        except MessageRefused as error:
+            line, why = reason(error)
+            raise ScenarioInvalid(f"`{_place(place, line)}`: {why}") from error
+    yield from _inside(element)
+
+
+def _inside(element: "etree._Element") -> Iterator[str]:
     for child in element.iterchildren(tag=etree.Element):
         yield etree.tostring(child, encoding="unicode", with_tail=False)
