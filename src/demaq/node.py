@@ -12,7 +12,6 @@ from typing import Any
 from demaq.diagnostics import DemaqError, did_you_mean, listing
 from demaq.engine.engine import Engine, Step, take_in
 from demaq.engine.executor import Executor, InlineExecutor
-from demaq.engine.ledger import check_all
 from demaq.engine.local import LocalExecutor
 from demaq.engine.log import Log, Status, Trace
 from demaq.engine.plan import Plan, plan_from_text, plan_of
@@ -21,6 +20,7 @@ from demaq.engine.versions import Progress
 from demaq.engine.xml import MessageRefused
 from demaq.language import ApplicationInvalid, check
 from demaq.model import (
+    ECHO_PROPERTIES,
     SETTABLE_PROPERTIES,
     Clock,
     Limits,
@@ -108,6 +108,7 @@ class Node:
             raise
         self.log = Log(self._engine.store)
         self._swept = self._clock.now()
+        self._is_idle = False
 
     def __enter__(self) -> "Node":
         return self
@@ -158,7 +159,7 @@ class Node:
             total += step.processed
             if most is not None and total > most:
                 raise NeverIdle(f"after {total:,} messages the application has not come to rest: do its rules end?")
-        check_all(self._engine.store.counts())
+        self._engine.check()
         return total
 
     def run(
@@ -203,6 +204,10 @@ class Node:
         """Let `run` return after its current batch. May be called from another thread, or a signal handler."""
         self._stopped.set()
 
+    @property
+    def is_stopped(self) -> bool:
+        return self._stopped.is_set()
+
     def _pause(self) -> float:
         due = self._engine.store.next_due()
         if due is None:
@@ -210,11 +215,14 @@ class Node:
         return max(0.0, min(_POLL, (due - self._clock.now()).total_seconds()))
 
     def _sweep(self, is_idle: bool) -> None:
-        """From time to time reclaim what nobody needs; and count everything, if there is nothing else to do.
+        """From time to time reclaim what nobody needs; and count everything when there is nothing else to do.
 
         Under load a little is reclaimed between two batches, so that messages do not wait for it.
         """
         now = self._clock.now()
+        if is_idle and not self._is_idle:
+            self._engine.check()
+        self._is_idle = is_idle
         if now - self._swept < _HOUSEKEEPING:
             return
         reclaimed = self._engine.reclaim()
@@ -223,7 +231,7 @@ class Node:
         if not reclaimed:
             self._swept = now
         if is_idle:
-            check_all(self._engine.store.counts())
+            self._engine.check()
 
     def reclaim(self) -> int:
         """Delete messages that are neither retained nor kept any longer; how many."""
@@ -302,7 +310,7 @@ class Sender:
         if latest is None:
             self._store.propose(plan.application, plan.text, self._clock.now())
         self._plan = plan if latest is None else plan_from_text(latest.plan)
-        self._executor = InlineExecutor(self._store)
+        self._executor = LocalExecutor(self._store.url)
         self._executor.load(self._plan)
 
     def __enter__(self) -> "Sender":
@@ -317,12 +325,20 @@ class Sender:
     def send_many(
         self, queue: str, bodies: Iterable[str | bytes], properties: Mapping[str, Any] | None = None
     ) -> list[int | MessageRefused]:
+        self._refresh()
         if queue not in self._plan.queues and queue in self._named.queues:
-            raise QueueUnknown(f"the version in force has no queue `{queue}` yet: run `demaq deploy` first")
+            raise QueueUnknown(f"the version in force has no queue `{queue}`: run `demaq deploy` first")
         incoming = incoming_messages(self._plan, queue, bodies, properties or {}, self._clock.now())
         if self._plan.queues[queue].transient:
             raise QueueUnknown(f"the queue `{queue}` is transient: it lives in the memory of the node that runs")
         return take_in(incoming, self._executor, self._store)
+
+    def _refresh(self) -> None:
+        """Go by the version that was deployed last. What slips in between becomes an error message."""
+        latest = self._store.version(self._store.latest_version())
+        if latest.plan != self._plan.text:
+            self._plan = plan_from_text(latest.plan)
+            self._executor.load(self._plan)
 
 
 def incoming_messages(
@@ -353,6 +369,8 @@ def _value(plan: Plan, name: str, value: Any, queue: str) -> Value:
                 f"the property `{name}` is not defined on the queue `{queue}`, only on {listing(known.queues)}"
             )
         return Value(known.type, _text(value))
+    if name in ECHO_PROPERTIES and plan.queues[queue].kind is not QueueKind.ECHO:
+        raise PropertyInvalid(f"`{name}` is for messages in echo queues, and `{queue}` is none")
     if name in SETTABLE_PROPERTIES:
         type_ = SETTABLE_PROPERTIES[name]
         return Value(_type_of(value) if type_ == "xs:anyAtomicType" else type_, _text(value))
@@ -386,8 +404,9 @@ def retry(message: Message, store: Store, now: datetime) -> int:
         properties=message.properties,
         origin=Origin.RETRY,
         cause=message.id,
-        rank=message.rank,
+        rank=_rank(message, store),
         priority=message.priority,
+        due=None if message.due is None else now,
         transient=message.transient,
     )
     try:
@@ -396,6 +415,12 @@ def retry(message: Message, store: Store, now: datetime) -> int:
         raise RetryRefused(
             f"message {message.id} was retried before, as message {store.retry_of(message.id)}"
         ) from error
+
+
+def _rank(message: Message, store: Store) -> int:
+    """The priority that its queue has now."""
+    plan = plan_from_text(store.version(store.latest_version()).plan)
+    return plan.ranks.get(message.queue, message.rank)
 
 
 def propose_if_new(plan: Plan, store: Store, now: datetime) -> int:

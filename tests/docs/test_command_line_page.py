@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from demaq.cli import main
-from demaq.cli.output import FINDINGS, MISUSE
+from demaq.cli.output import FINDINGS, MISUSE, NOT_YET
 from demaq.model import MessageState, Origin
 from docs.fences import DOCS, ROOT, code_spans, section, sections, table
 
@@ -88,7 +88,7 @@ def _parent(command: click.Command) -> click.Context | None:
 
 def test_exit_codes() -> None:
     described = [row[0].strip("`") for row in table(section(PAGE, "Exit codes").text)]
-    assert described == [str(code) for code in (0, FINDINGS, MISUSE)]
+    assert described == [str(code) for code in (0, FINDINGS, MISUSE, NOT_YET)]
 
 
 def test_shells_are_those_that_there_are() -> None:

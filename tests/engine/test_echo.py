@@ -7,8 +7,9 @@ import pytest
 
 from demaq.engine.durations import DurationInvalid, due_after
 from demaq.model import MessageState, Origin, Value
+from demaq.node import retry
 from demaq.store import open_store
-from running import START, Running, Start, plan_from, text_values
+from running import START, Running, Start, deploy, plan_from, text_values
 
 TIMERS = """
 create queue inbox kind basic mode persistent
@@ -41,11 +42,11 @@ def test_a_message_goes_on_when_its_time_has_come_and_not_before(start: Start) -
 def test_what_is_due_goes_on_in_the_order_in_which_it_is(start: Start) -> None:
     running = start(TIMERS)
     running.send("inbox", *(f'<wait n="{hours}" for="PT{hours}H"/>' for hours in (5, 1, 3, 1, 4)))
-    running.send("inbox", '<until n="0" at="2007-01-10T07:00:00-05:00"/>', '<wait n="-1" for="-PT1S"/>')
+    running.send("inbox", '<until n="2" at="2007-01-10T09:00:00-05:00"/>', '<wait n="-1" for="-PT1S"/>')
     running.run()
-    assert running.bodies("out") == ['<w n="-1"/>', '<w n="0"/>']
+    assert running.bodies("out") == ['<w n="-1"/>']
     running.advance(days=1)
-    assert running.bodies("out")[2:] == [f'<w n="{n}"/>' for n in (1, 1, 3, 4, 5)]
+    assert running.bodies("out")[1:] == [f'<w n="{n}"/>' for n in (1, 1, 2, 3, 4, 5)]
 
 
 def test_it_takes_its_other_properties_along(start: Start) -> None:
@@ -166,3 +167,32 @@ def test_when_a_timeout_is_due(type_: str, text: str, due: str) -> None:
 def test_what_is_no_timeout(type_: str, text: str) -> None:
     with pytest.raises(DurationInvalid):
         due_after(Value(type_, text), START)
+
+
+@pytest.mark.parametrize("batch", [1, 2, 256])
+def test_a_timer_that_is_due_at_once_goes_first_whatever_the_batch(start: Start, batch: int) -> None:
+    running = start(TIMERS, batch=batch)
+    past = "2001-01-01T00:00:00Z"
+    running.send(
+        "inbox", '<wait n="1" for="PT0S"/>', '<wait n="2" for="PT1H"/>', f'<until n="3" at="{past}"/>', "<other/>"
+    )
+    running.run()
+    assert running.order() == [1, 5, 2, 3, 8, 4, 6, 9]
+    running.check_ledger()
+
+
+def test_a_message_whose_target_refused_it_is_sent_on_when_it_is_retried(start: Start, tmp_path: Path) -> None:
+    refusing = TIMERS.replace(
+        "create queue out kind basic mode persistent", 'create queue out kind basic schema "o.xsd"'
+    )
+    schema = '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="ROOT"/></xs:schema>'
+    running = start(refusing, files={"o.xsd": schema.replace("ROOT", "other")})
+    running.play("inbox", '<wait n="1" for="PT1H"/>')
+    running.advance(hours=1)
+    (timer,) = running.messages("later")
+    assert (timer.state, running.bodies("out")) == (MessageState.FAILED, [])
+    deploy(running.base, plan_from(tmp_path / "new", refusing, {"o.xsd": schema.replace("ROOT", "w")}))
+    retry(timer, running.engine.store, running.clock.now())
+    running.run()
+    assert running.bodies("out") == ['<w n="1"/>']
+    running.check_ledger()

@@ -1,10 +1,14 @@
 """Errors are messages: section 5 of the semantics."""
 
+from collections.abc import Sequence
+from unittest.mock import patch
+
 import pytest
 
 from demaq.engine.errors import KINDS, error_body, kind_of
-from demaq.engine.records import Failure
-from demaq.model import Limits, MessageState, Origin
+from demaq.engine.records import Batch, Failure, Outcome
+from demaq.engine.xml import MessageRefused
+from demaq.model import Limits, MessageState, NewMessage, Origin
 from running import START, Start, problem
 
 FAILING = """\
@@ -305,3 +309,28 @@ def test_every_kind_has_its_message(kind: str) -> None:
 )
 def test_codes_of_the_engine_have_kinds(code: str, kind: str) -> None:
     assert kind_of(code) == kind
+
+
+def test_a_message_whose_queue_is_gone_is_an_error_of_the_system(start: Start) -> None:
+    """A client may have put it in while a version without its queue was put into force."""
+    running = start(FAILING)
+    running.base.append([NewMessage(queue="gone", body="<m/>")], START)
+    running.run()
+    (error,) = running.errors()
+    assert (error.kind, error.queue, error.message) == ("system", "gone", "1")
+    assert "no queue `gone` any more" in error.description
+    running.check_ledger()
+
+
+def test_refused_messages_beside_a_batch_are_no_alarm(start: Start) -> None:
+    running = start(FAILING)
+    evaluate = running.executor.evaluate
+
+    def meanwhile(batch: Batch) -> Sequence[Outcome]:
+        if batch.tasks[0].message.queue == "inbox":
+            assert isinstance(running.refused("inbox", "<!DOCTYPE a []><a/>"), MessageRefused)
+        return evaluate(batch)
+
+    with patch.object(running.executor, "evaluate", meanwhile):
+        running.play("inbox", "<fine/>")
+    assert [error.kind for error in running.errors()] == ["malformed"]

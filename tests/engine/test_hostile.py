@@ -3,8 +3,8 @@
 import pytest
 
 from demaq.engine.xml import MessageRefused, read_message
-from demaq.model import Limits
-from running import Start
+from demaq.model import Limits, NewMessage
+from running import START, Start
 
 QUEUE = """
 create queue inbox kind basic mode persistent
@@ -166,3 +166,42 @@ def test_rules_are_held_to_the_same_limits(start: Start) -> None:
     (error,) = running.errors()
     assert (error.kind, error.rule) == ("resource", "wrap")
     assert "90" in error.description
+
+
+def test_messages_of_rules_may_have_many_attributes_and_long_names(start: Start) -> None:
+    running = start(
+        """
+create queue inbox kind basic mode persistent
+create queue wide kind basic mode persistent
+create queue out kind basic mode persistent
+create property key as xs:string fixed queue wide value "k"
+create slicing keys on key
+create rule make for inbox
+if (/a) then
+  do enqueue element { QName("urn:x", "w") } {
+    for $n in 1 to 1500 return attribute { "a" || $n } { $n },
+    element { string-join((1 to 3000) ! "n") } { }
+  } into wide
+create rule end for keys if (/never) then do reset
+"""
+        + "".join(
+            f"create rule r{n} for keys if (/*:w) then do enqueue <r{n}>{{count(qs:slice()//@*)}}</r{n}> into out\n"
+            for n in range(10)
+        ),
+    )
+    running.play("inbox", "<a/>", "<a/>")
+    assert running.errors() == []
+    assert running.bodies("out") == [f"<r{n}>{size}</r{n}>" for size in (1500, 3000) for n in range(10)]
+
+
+def test_a_message_that_cannot_be_parsed_is_an_error_of_its_own(start: Start) -> None:
+    """Nothing can put one into the log, as far as we know."""
+    running = start(QUEUE)
+    running.base.append(
+        [NewMessage(queue="inbox", body="<a xmlns='urn:x'>"), NewMessage(queue="inbox", body="<a/>")], START
+    )
+    running.run()
+    (error,) = running.errors()
+    assert (error.kind, error.message) == ("resource", "1")
+    assert len(running.bodies("out")) == 1
+    running.check_ledger()

@@ -220,3 +220,47 @@ def test_hostile_messages_are_refused_by_the_worker_too(opened: Open) -> None:
     shop.play("inbox", '<m n="1"/>')
     assert len(shop.errors()) == 4
     assert shop.bodies("out") == ['<good n="1"/>']
+
+
+LOOPING = """
+create queue errors kind basic mode persistent
+create queue later kind echo mode persistent
+create property endless as xs:integer queue errors, out
+  value if (/error or /w) then local:tail(1) else ()
+create rule fail for inbox errorqueue errors if (/fail) then do enqueue <bad>{1 div 0}</bad> into out
+create rule wait for inbox
+if (/wait) then do enqueue <w/> into later with timeout value xs:dayTimeDuration("PT0S") with target value "out"
+"""
+
+
+def test_an_error_message_whose_property_never_ends_goes_without_it(opened: Open) -> None:
+    shop = opened(TIGHT, SHOP + LOOPING)
+    shop.send("inbox", '<m n="1"/>', "<fail/>", '<m n="2"/>')
+    shop.run()
+    (error,) = shop.errors("errors")
+    assert (error.kind, error.rule, error.message) == ("evaluation", "fail", "2")
+    assert shop.bodies("out") == ['<good n="1"/>', '<good n="2"/>']
+
+
+def test_a_timer_whose_target_takes_too_long_is_an_error_of_its_message(opened: Open) -> None:
+    shop = opened(TIGHT, SHOP + LOOPING)
+    shop.send("inbox", "<wait n='0'/>", '<m n="1"/>')
+    shop.run()
+    (error,) = shop.errors()
+    assert (error.kind, error.queue) == ("resource", "later")
+    assert shop.bodies("out") == ['<good n="0"/>', '<good n="1"/>']
+
+
+def test_times_without_a_zone_do_not_depend_on_the_machine(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    shop = opened(
+        TIGHT,
+        SHOP
+        + """
+create rule zone for inbox
+if (/zone) then
+  do enqueue <zone>{implicit-timezone(), static-base-uri(), base-uri(<a/>), resolve-uri("x")}</zone> into out
+""",
+    )
+    shop.play("inbox", "<zone/>")
+    assert shop.bodies("out")[1:] == ["<zone>PT0S http://demaq.org/ http://demaq.org/ http://demaq.org/x</zone>"]

@@ -193,3 +193,28 @@ def test_reclaiming_takes_what_was_kept_long_enough_and_nothing_that_rules_see(s
     assert running.bodies("inbox") == ['<m n="2" a="x"/>']
     running.play("inbox", '<tell n="3" a="x"/>')
     assert running.bodies("out")[0] == '<a key="x">2 3</a>'
+
+
+@pytest.mark.parametrize("batch", [1, 256])
+def test_equal_times_are_one_key_however_they_are_written(start: Start, batch: int) -> None:
+    running = start(
+        """
+create queue inbox kind basic mode persistent
+create queue out kind basic mode persistent
+create property at as xs:dateTime fixed queue inbox value /*/@at
+create slicing times on at
+create rule tell for times if (/tell) then do enqueue <n>{count(qs:slice())}</n> into out
+create rule forget for inbox if (/forget) then do reset times key xs:dateTime(/forget/@which)
+""",
+        batch=batch,
+    )
+    running.play(
+        "inbox",
+        '<m at="2024-05-01T00:00:00.5Z"/>',
+        '<tell at="2024-05-01T02:00:00.5+02:00"/>',
+        '<tell at="2024-04-30T19:30:00.5-04:30"/>',
+        '<tell at="2024-05-01T00:00:00.5"/>',
+        '<forget which="2024-05-01T01:00:00.5+01:00"/>',
+        '<tell at="2024-05-01T00:00:00.5Z"/>',
+    )
+    assert running.bodies("out") == ["<n>2</n>", "<n>3</n>", "<n>1</n>", "<n>1</n>"]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from demaq.node import RetryRefused, retry
 from demaq.store import MemoryStore, Selection, open_store
 from running import Running, Start, plan_from
 
@@ -154,3 +155,16 @@ create rule b for sure if (/m[@n > 0]) then (do enqueue <m n="{/m/@n - 1}"/> int
     assert running.order() == sorted(running.order())
     made = [(message.cause or 0) for message in sorted(running.messages(), key=lambda message: message.id)]
     assert made == sorted(made)
+
+
+def test_a_transient_message_is_retried_under_an_id_of_its_own(start: Start) -> None:
+    running = start(MIXED + "create rule fail for fast if (/fail) then do enqueue <x>{1 div 0}</x> into out\n")
+    running.play("sure", '<m n="1"/>')
+    running.play("fast", "<fail/>")
+    failed = running.messages("fast")[0]
+    again = retry(failed, running.engine.store, running.clock.now())
+    assert again > max(message.id for message in running.messages() if message.id != again)
+    running.run()
+    assert len(running.errors()) == 2
+    with pytest.raises(RetryRefused):
+        retry(failed, running.engine.store, running.clock.now())

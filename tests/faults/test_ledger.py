@@ -1,6 +1,7 @@
 """What does not add up is an alarm."""
 
 import sqlite3
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -65,3 +66,18 @@ def test_a_batch_that_the_ledger_does_not_show() -> None:
         check_batch({}, {"q": QueueCounts(queue="q")}, [done])
     with pytest.raises(LedgerMismatch, match="q: 0 messages were failed, but the ledger counts 1"):
         check_batch({}, {"q": QueueCounts(queue="q", completed=1, failed=1)}, [done])
+
+
+def _process_slowly(node: Node) -> None:
+    while node.step() is not None:
+        time.sleep(0.01)
+
+
+def test_a_message_that_disappears_is_noticed_while_the_node_is_busy(store: Path, tmp_path: Path) -> None:
+    with Node(tmp_path / "app.demaq", f"sqlite:///{store}", inline=True, batch=1) as node:
+        node.send_many("inbox", ["<ping/>"] * 100)
+        node.step()
+        change(store, "delete from message where id = (select max(id) from message)")
+        with pytest.raises(LedgerMismatch, match="unaccounted for"):
+            _process_slowly(node)
+        assert node.log.status().position < 100

@@ -348,3 +348,12 @@ def test_what_ended_long_ago_is_reclaimed(store: Store) -> None:
     assert store.resets_of(4) == []
     assert store.reclaim(NOW + timedelta(days=1), 10) == 0
     assert fits(store)
+
+
+def test_the_ledger_tells_what_batches_made_from_what_came_from_elsewhere(store: Store) -> None:
+    store.append([new(), new("errors", origin=Origin.ERROR)], NOW)
+    store.commit([done(1, 1, failed=True, produced=(new("errors", origin=Origin.ERROR, cause=1),))])
+    store.retry(1, new(origin=Origin.RETRY, cause=1), NOW)
+    counted = {queue: (counts.outside, counts.produced) for queue, counts in store.ledger().items()}
+    assert counted == {"work": (2, 0), "errors": (1, 1)}
+    assert fits(store)

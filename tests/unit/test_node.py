@@ -365,3 +365,42 @@ def test_limits_of_the_application_and_of_the_program(tmp_path: Path) -> None:
         node.deploy(folder)
         node.send("inbox", long)
         assert node.plan.limits == Limits(message_size=100)
+
+
+def test_a_sender_goes_by_the_version_that_was_deployed_last(app: Path, tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'log.db'}"
+    with Node(app, store, inline=True) as node, Sender(load(app), store) as sender:
+        assert sender.send_many("inbox", ["<ping/>"]) == [1]
+        node.run_until_idle()
+        other = "\n".join(line for line in APP.splitlines() if "later" not in line and "target" not in line)
+        app.write_text(other.replace("create rule wait for inbox\n", ""), encoding="utf-8")
+        node.deploy(app)
+        with pytest.raises(QueueUnknown, match="the version in force has no queue `later`"):
+            sender.send_many("later", ["<ping/>"], {"timeout": "PT1S", "target": "inbox"})
+        assert len(sender.send_many("inbox", ["<ping/>"])) == 1
+
+
+def test_a_sender_refuses_what_takes_too_long(tmp_path: Path) -> None:
+    folder = tmp_path / "endless"
+    folder.mkdir()
+    (folder / "demaq.toml").write_text("[limits]\nseconds = 1\n", encoding="utf-8")
+    endless = "create property e as xs:integer queue inbox value local:tail(1)\n"
+    endless = "declare function local:tail($n) { if ($n lt 0) then 0 else local:tail($n + 1) };\n" + endless
+    (folder / "main.demaq").write_text(APP + endless, encoding="utf-8")
+    with Sender(load(folder), f"sqlite:///{tmp_path / 'log.db'}") as sender:
+        (refusal,) = sender.send_many("inbox", ["<ping/>"])
+    assert isinstance(refusal, MessageRefused)
+    assert refusal.kind == "resource"
+
+
+def test_a_retried_message_has_the_priority_that_its_queue_has_now(node: Node, app: Path) -> None:
+    node.send("inbox", "<divide>0</divide>")
+    node.run_until_idle()
+    app.write_text(APP.replace("create queue inbox kind basic", "create queue inbox kind basic priority 10"))
+    node.deploy(app)
+    assert node.message(node.retry(1)).rank == 10
+
+
+def test_timeouts_are_for_echo_queues(node: Node) -> None:
+    with pytest.raises(PropertyInvalid, match="`timeout` is for messages in echo queues"):
+        node.send("inbox", "<ping/>", {"timeout": "PT1S", "target": "inbox"})

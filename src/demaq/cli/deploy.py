@@ -6,7 +6,7 @@ import time
 import click
 
 from demaq.cli.live import Live
-from demaq.cli.output import FINDINGS, paint, print_json
+from demaq.cli.output import FINDINGS, NOT_YET, paint, print_json
 from demaq.cli.programs import checked_plan
 from demaq.cli.stores import address, errors_told, store_option
 from demaq.model import SystemClock
@@ -18,7 +18,8 @@ _PATIENCE = 60.0  # seconds that a running node may take to begin its next batch
 
 @click.command(
     epilog="Example: demaq deploy examples/procurement\n\n"
-    "Exit status: 0 if the version is in force, 1 if it was refused or has errors, 2 on misuse."
+    "Exit status: 0 if the version is in force, 1 if it was refused or has errors, 2 on misuse, "
+    "3 if the running node has not taken it up yet."
 )
 @click.argument("app", type=click.Path())
 @store_option
@@ -39,7 +40,20 @@ def deploy(app: str, store: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"version": version.number, "position": version.position, "application": version.application})
     else:
-        click.echo(f"version {version.number} of {version.application} is in force after position {version.position}")
+        _print(version)
+    sys.exit(NOT_YET if version.position is None else 0)
+
+
+def _print(version: Version) -> None:
+    name = f"version {version.number} of {version.application}"
+    if version.position is None:
+        click.echo(
+            f"{name} is proposed, but not in force yet: the running node has not begun another batch within "
+            f"{_PATIENCE:g} seconds, and takes it up, or refuses it, when it does; `demaq deploy` again tells which",
+            err=True,
+        )
+    else:
+        click.echo(f"{name} is in force after position {version.position}")
 
 
 def _deploy(app: str, url: str, live: Live) -> Version:
@@ -53,18 +67,17 @@ def _deploy(app: str, url: str, live: Live) -> Version:
 
 
 def _hand_over(app: str, url: str) -> Version:
-    """Leave the version to the node that runs, and wait until it has taken it up."""
+    """Leave the version to the node that runs, and wait until it has taken it up, but not for ever."""
     store = open_store(url)
     try:
         number = propose_if_new(checked_plan(app), store, SystemClock().now())
         until = time.monotonic() + _PATIENCE
-        while time.monotonic() < until:
+        while True:
             version = store.version(number)
             if version.refused is not None:
                 raise DeploymentRefused(version.refused)
-            if version.position is not None:
+            if version.position is not None or time.monotonic() >= until:
                 return version
             time.sleep(0.05)
     finally:
         store.close()
-    raise DeploymentRefused(f"the running node has not taken up version {number} within {_PATIENCE:g} seconds")

@@ -1,10 +1,11 @@
 """`demaq errors`"""
 
 import re
+import sys
 
 import click
 
-from demaq.cli.output import print_json
+from demaq.cli.output import MISUSE, fail, paint, print_json
 from demaq.cli.stores import (
     errors_told,
     json_option,
@@ -17,9 +18,12 @@ from demaq.cli.stores import (
     width,
 )
 from demaq.cli.tables import print_table
+from demaq.diagnostics import DemaqError
 from demaq.engine.log import Log
-from demaq.model import SystemClock
+from demaq.model import MessageState, Origin, SystemClock
+from demaq.node import RetryRefused
 from demaq.node import retry as retry_message
+from demaq.store import Store
 
 _KIND = re.compile(r"<error\b[^>]*>\s*<([\w.-]+)")
 _DESCRIPTION = re.compile(r"<description>(.*?)</description>", re.DOTALL)
@@ -71,6 +75,8 @@ def show(id: int, app: str, store: str | None, as_json: bool) -> None:
     """Show the error message ID, and the message that it is about."""
     with log_of(app, store) as log:
         error = log.message(id)
+        if error.origin is not Origin.ERROR:
+            fail(f"message {id} in {error.queue} is no error message: `demaq errors list` lists those that there are")
         failed = log.failed(error)
     if as_json:
         print_json({"error": message_json(error), "message": None if failed is None else message_json(failed)})
@@ -80,7 +86,10 @@ def show(id: int, app: str, store: str | None, as_json: bool) -> None:
         click.echo(f"\nmessage {failed.id} in {failed.queue}:\n{failed.body}")
 
 
-@errors.command(epilog="Example: demaq errors retry 12 --app examples/procurement")
+@errors.command(
+    epilog="Example: demaq errors retry 12 --app examples/procurement\n\n"
+    "Exit status: 0 if all are processed again, 2 if some cannot be."
+)
 @click.argument("ids", nargs=-1, type=int, required=True)
 @place_options
 @json_option
@@ -89,12 +98,38 @@ def retry(ids: tuple[int, ...], app: str, store: str | None, as_json: bool) -> N
 
     They wait as new messages; a running node takes them up, or the next `demaq run`.
     """
-    again = []
     with errors_told(), opened(app, store, write=True) as found:
-        log = Log(found)
-        again = [(number, retry_message(log.message(number), found, SystemClock().now())) for number in ids]
+        answers = [(number, _retried(number, found)) for number in ids]
     if as_json:
-        print_json([{"id": number, "retriedAs": new} for number, new in again])
+        print_json([_retry_json(number, answer) for number, answer in answers])
     else:
-        for number, new in again:
-            click.echo(f"{number} is processed again as message {new}")
+        for number, answer in answers:
+            _print_retry(number, answer)
+    sys.exit(MISUSE if any(isinstance(answer, DemaqError) for _, answer in answers) else 0)
+
+
+def _retried(number: int, store: Store) -> int | DemaqError:
+    """The id under which a message is processed again, or why it is not."""
+    try:
+        message = Log(store).message(number)
+        if message.origin is Origin.ERROR and message.cause is None and message.state is not MessageState.FAILED:
+            raise RetryRefused(
+                f"message {number} is about one that was refused, and that never got into the log: "
+                "send that one again, once it is mended"
+            )
+        return retry_message(message, store, SystemClock().now())
+    except DemaqError as error:
+        return error
+
+
+def _retry_json(number: int, answer: int | DemaqError) -> dict[str, object]:
+    if isinstance(answer, DemaqError):
+        return {"id": number, "retriedAs": None, "refused": str(answer)}
+    return {"id": number, "retriedAs": answer, "refused": None}
+
+
+def _print_retry(number: int, answer: int | DemaqError) -> None:
+    if isinstance(answer, DemaqError):
+        click.echo(f"{paint('error', 'error')}: {answer}", err=True)
+    else:
+        click.echo(f"{number} is processed again as message {answer}")

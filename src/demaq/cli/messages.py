@@ -3,9 +3,13 @@
 import click
 
 from demaq.cli.output import fail, print_json
-from demaq.cli.stores import json_option, log_of, message_json, one_line, place_options, time_shown, width
+from demaq.cli.stores import json_option, message_json, one_line, opened, place_options, time_shown, width
 from demaq.cli.tables import print_table
 from demaq.diagnostics import did_you_mean
+from demaq.engine.log import Log
+from demaq.engine.plan import PlanQueue, plan_from_text
+from demaq.model import Message
+from demaq.store import Store
 
 
 @click.command(epilog="Example: demaq messages crm --app examples/procurement")
@@ -16,14 +20,37 @@ from demaq.diagnostics import did_you_mean
 @json_option
 def messages(queue: str, everything: bool, limit: int | None, app: str, store: str | None, as_json: bool) -> None:
     """Show the messages of QUEUE that wait or are retained."""
-    with log_of(app, store) as log:
-        found = log.messages(queue, everything=everything, limit=limit)
-        known = [counted.queue for counted in log.status().queues]
-    if not found and queue not in known and known and not as_json:
-        fail(f"no message was ever in a queue `{queue}`: {did_you_mean(queue, known, 'queues that had some')}")
+    with opened(app, store) as place:
+        declared = _declared(place)
+        known = {*declared, *place.ledger()}
+        if queue not in known:
+            fail(f"there is no queue `{queue}`: {did_you_mean(queue, known, 'queues')}")
+        found = Log(place).messages(queue, everything=everything, limit=limit)
     if as_json:
         print_json([message_json(message) for message in found])
-        return
+    elif found:
+        _print(found)
+    elif queue in declared and declared[queue].transient:
+        click.echo(f"{queue} is transient: its messages are in the memory of the node, and cannot be shown")
+    elif everything:
+        click.echo(f"there are no messages in {queue}")
+    else:
+        click.echo(f"there are no messages in {queue} that wait, or are retained or held; --all shows others")
+
+
+def _declared(store: Store) -> dict[str, PlanQueue]:
+    """The queues of the version in force, and of the one that was deployed last."""
+    versions = store.versions()
+    in_force = [version for version in versions if version.position is not None]
+    latest = [version for version in versions if version.refused is None]
+    return {
+        name: queue
+        for version in (*latest[-1:], *in_force[-1:])
+        for name, queue in plan_from_text(version.plan).queues.items()
+    }
+
+
+def _print(found: list[Message]) -> None:
     rows = [
         (message.id, message.position or "", message.state.value, time_shown(message.created), message.body)
         for message in found

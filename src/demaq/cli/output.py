@@ -12,6 +12,7 @@ from demaq.language import check as check_application
 
 FINDINGS = 1
 MISUSE = 2
+NOT_YET = 3
 
 _STYLES: dict[str, dict[str, Any]] = {
     "error": {"fg": "red", "bold": True},

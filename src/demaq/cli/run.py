@@ -12,7 +12,7 @@ from demaq.cli.live import Live
 from demaq.cli.output import FINDINGS, count, paint, print_json
 from demaq.cli.programs import checked_plan
 from demaq.cli.stores import address, errors_told, store_option
-from demaq.engine.ledger import LedgerMismatch
+from demaq.engine.ledger import LedgerMismatch, check_all
 from demaq.engine.log import Status
 from demaq.node import Node
 from demaq.store import shown
@@ -42,15 +42,19 @@ def run(app: str, store: str | None, until_idle: bool, batch: int, as_json: bool
         try:
             with _stopped_by_signals(node), live.showing(node):
                 if until_idle:
-                    while (step := node.step()) is not None:
-                        live.step(step)
-                    node.run_until_idle()
+                    _run_until_idle(node, live)
                 else:
                     node.run(live.step, live.trouble)
         except LedgerMismatch as error:
             click.echo(f"{paint('ALARM', 'error')}: {error}", err=True)
             sys.exit(FINDINGS)
         _tell(before, node.status(), as_json)
+
+
+def _run_until_idle(node: Node, live: Live) -> None:
+    while not node.is_stopped and (step := node.step()) is not None:
+        live.step(step)
+    check_all(node.status().queues)
 
 
 def _tell(before: Status, after: Status, as_json: bool) -> None:

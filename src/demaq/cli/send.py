@@ -1,6 +1,8 @@
 """`demaq send`"""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -33,25 +35,45 @@ def send(
     """
     plan = checked_plan(app)
     values = dict(_pair(text) for text in properties)
+    for file in files:
+        _check(file)
     results: list[tuple[str, int | str]] = []
-    with errors_told(), Sender(plan, address(app, store, create=True)) as sender:
-        for start in range(0, len(files), _AT_ONCE):
-            some = files[start : start + _AT_ONCE]
-            answers = sender.send_many(queue, [_read(file) for file in some], values)
-            for file, answer in zip(some, answers, strict=True):
-                results.append((file, answer.reason if isinstance(answer, MessageRefused) else answer))
-    refused = [(file, answer) for file, answer in results if isinstance(answer, str)]
-    if as_json:
-        print_json([_to_json(file, answer) for file, answer in results])
-    else:
-        for _, result in results:
-            if isinstance(result, int):
-                click.echo(result)
-        for file, reason in refused:
-            click.echo(f"{paint('error', 'error')}: {file}: {reason}", err=True)
-        if refused:
-            click.echo(f"{count(len(refused), 'message')} refused; see `demaq errors list`", err=True)
-    sys.exit(FINDINGS if refused else 0)
+    try:
+        with errors_told(), Sender(plan, address(app, store, create=True)) as sender:
+            for start in range(0, len(files), _AT_ONCE):
+                some = files[start : start + _AT_ONCE]
+                answers = sender.send_many(queue, [_read(file) for file in some], values)
+                results += [(file, _answer(answer)) for file, answer in zip(some, answers, strict=True)]
+                if not as_json:
+                    _print_ids(answers)
+    finally:  # also when the store fails in between: people must know what is in it
+        if results and as_json:
+            print_json([_to_json(file, answer) for file, answer in results])
+        elif results:
+            _print_refused(results)
+    sys.exit(FINDINGS if _refused(results) else 0)
+
+
+def _answer(answer: int | MessageRefused) -> int | str:
+    return answer.reason if isinstance(answer, MessageRefused) else answer
+
+
+def _refused(results: list[tuple[str, int | str]]) -> list[tuple[str, str]]:
+    return [(file, answer) for file, answer in results if isinstance(answer, str)]
+
+
+def _print_ids(answers: list[int | MessageRefused]) -> None:
+    for answer in answers:
+        if isinstance(answer, int):
+            click.echo(answer)
+
+
+def _print_refused(results: list[tuple[str, int | str]]) -> None:
+    refused = _refused(results)
+    for file, reason in refused:
+        click.echo(f"{paint('error', 'error')}: {file}: {reason}", err=True)
+    if refused:
+        click.echo(f"{count(len(refused), 'message')} refused; see `demaq errors list`", err=True)
 
 
 def _to_json(file: str, answer: int | str) -> dict[str, object]:
@@ -65,8 +87,21 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
+def _check(file: str) -> None:
+    """End before anything is sent if a file cannot be read. Pipes can be read only once, and are not opened here."""
+    with _readable(file):
+        if file != "-" and not Path(file).is_fifo():
+            open(file, "rb").close()
+
+
 def _read(file: str) -> bytes:
-    try:
+    with _readable(file):
         return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+
+
+@contextmanager
+def _readable(file: str) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         fail(f"`{file}` cannot be read: {error.strerror}")

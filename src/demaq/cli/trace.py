@@ -6,8 +6,11 @@ import click
 
 from demaq.cli.output import paint, print_json
 from demaq.cli.stores import json_option, log_of, message_json, one_line, place_options, time_shown, width
-from demaq.engine.log import Trace
+from demaq.engine.log import MOST_TRACED, Trace
 from demaq.model import MessageState, Origin
+
+_INDENTED = 20  # levels; deeper ones have their number in front
+_NESTED = 100  # levels that programs that read JSON can be expected to take
 
 
 @click.command(epilog="Example: demaq trace 7 --app examples/procurement")
@@ -21,18 +24,52 @@ def trace(id: int, app: str, store: str | None, as_json: bool) -> None:
     if as_json:
         print_json(_to_json(found))
     else:
-        _print(found, "", "")
+        _print(found)
+    if sum(1 for _ in found.walk()) >= MOST_TRACED:
+        click.echo(
+            f"{paint('warning', 'warning')}: what came of the first {MOST_TRACED:,} messages is shown, "
+            "and nothing beyond",
+            err=True,
+        )
 
 
-def _to_json(found: Trace) -> dict[str, Any]:
-    return {
-        **message_json(found.message),
-        "resets": [{"slicing": slice_.slicing, "key": slice_.key} for slice_ in found.resets],
-        "effects": [_to_json(effect) for effect in found.effects],
-    }
+def _to_json(found: Trace) -> dict[str, Any] | list[dict[str, Any]]:
+    """A tree; if that is very deep, a list of its messages."""
+    traces = list(found.walk())
+    if max(depth for depth, _ in traces) < _NESTED:
+        return _tree(found)
+    return [{**_one(each), "effects": [effect.message.id for effect in each.effects]} for _, each in traces]
 
 
-def _print(found: Trace, before: str, below: str) -> None:
+def _tree(found: Trace) -> dict[str, Any]:
+    return {**_one(found), "effects": [_tree(effect) for effect in found.effects]}
+
+
+def _one(found: Trace) -> dict[str, Any]:
+    resets = [{"slicing": slice_.slicing, "key": slice_.key} for slice_ in found.resets]
+    return {**message_json(found.message), "resets": resets}
+
+
+def _print(first: Trace) -> None:
+    ahead = [(0, first, "", "")]
+    while ahead:
+        depth, found, before, below = ahead.pop()
+        level = f"{depth}: " if depth > _INDENTED else ""
+        _print_one(found, level + before, " " * len(level) + below)
+        branches = [(effect, "├─ ", "│  ") for effect in found.effects[:-1]]
+        branches += [(effect, "└─ ", "   ") for effect in found.effects[-1:]]
+        ahead.extend(
+            (depth + 1, effect, _indented(below + branch), _indented(below + bar))
+            for effect, branch, bar in reversed(branches)
+        )
+
+
+def _indented(lines: str) -> str:
+    """The lines of the innermost levels, so that deep ones are not all indentation."""
+    return lines[-3 * _INDENTED :]
+
+
+def _print_one(found: Trace, before: str, below: str) -> None:
     message = found.message
     how = {
         Origin.OUTSIDE: "from outside",
@@ -51,6 +88,3 @@ def _print(found: Trace, before: str, below: str) -> None:
     click.echo(f"{below}{bar}{one_line(message.body, room)}")
     for slice_ in found.resets:
         click.echo(f"{below}{bar}resets {slice_.slicing} {slice_.key}")
-    for number, effect in enumerate(found.effects):
-        is_last = number == len(found.effects) - 1
-        _print(effect, below + ("└─ " if is_last else "├─ "), below + ("   " if is_last else "│  "))

@@ -180,9 +180,9 @@ class Admission:
         known = self._plan.properties.get(name)
         return known is None or (queue in known.queues and known.mode is not PropertyMode.FIXED)
 
-    def failed(self, task: Task, failures: Sequence[Failure]) -> Outcome:
+    def failed(self, task: Task, failures: Sequence[Failure], *, bare: bool = False) -> Outcome:
         """The outcome of a message whose rules could not be evaluated."""
-        produced = self.error_messages(failures, task.message, task.now)
+        produced = self.error_messages(failures, task.message, task.now, bare=bare)
         return Outcome(message=task.message.id, produced=produced, failures=tuple(failures))
 
     def refused(self, incoming: Incoming, refusal: MessageRefused) -> NewMessage | None:
@@ -195,22 +195,32 @@ class Admission:
         body = error_body(failure, queue.name, incoming.now, None, raw)
         return self._system_message(_first(queue.error_queues), body, None, incoming.now, None)
 
-    def error_messages(self, failures: Sequence[Failure], message: Message, now: datetime) -> tuple[NewMessage, ...]:
+    def error_messages(
+        self, failures: Sequence[Failure], message: Message, now: datetime, *, bare: bool = False
+    ) -> tuple[NewMessage, ...]:
         """One for each failure; none about an error that came of handling the system's errors, or it would go on."""
         about = queues_of_errors(message.body) if message.origin is Origin.ERROR else []
         if message.queue == SYSTEM_ERRORS.name and about[:1] == [SYSTEM_ERRORS.name]:
             return ()
         is_going_round = len(about) >= _ERRORS_ABOUT_ERRORS
-        return tuple(self._error_message(failure, message, now, is_going_round) for failure in failures)
-
-    def _error_message(self, failure: Failure, message: Message, now: datetime, is_going_round: bool) -> NewMessage:
-        rule = next((rule for rule in self._plan.rules if rule.name == failure.rule), None)
-        levels = (
-            self._plan.queues[message.queue].error_queues if rule is None else rule.error_queues.get(message.queue, ())
+        make = self._bare_message if bare else self._system_message
+        return tuple(
+            make(
+                SYSTEM_ERRORS.name if is_going_round else self._error_queue(failure, message),
+                error_body(failure, message.queue, now, message),
+                message,
+                now,
+                failure.rule,
+            )
+            for failure in failures
         )
-        body = error_body(failure, message.queue, now, message)
-        queue = SYSTEM_ERRORS.name if is_going_round else _first(levels)
-        return self._system_message(queue, body, message, now, failure.rule)
+
+    def _error_queue(self, failure: Failure, message: Message) -> str:
+        rule = next((rule for rule in self._plan.rules if rule.name == failure.rule), None)
+        if rule is not None:
+            return _first(rule.error_queues.get(message.queue, ()))
+        queue = self._plan.queues.get(message.queue)
+        return _first(() if queue is None else queue.error_queues)
 
     def _system_message(
         self, queue: str, body: str, cause: Message | None, now: datetime, rule: str | None
@@ -220,16 +230,21 @@ class Admission:
             made = self._made(queue, self._saxon.document(body), body, {}, cause, now, rule)
             return self.new_message(made, cause, now, rule, Origin.ERROR)
         except (MessageRefused, SaxonError):
-            bare = self._plan.queues[queue]
-            return NewMessage(
-                queue=queue,
-                body=body,
-                origin=Origin.ERROR,
-                cause=None if cause is None else cause.id,
-                rule=rule,
-                rank=bare.rank,
-                transient=bare.transient,
-            )
+            return self._bare_message(queue, body, cause, now, rule)
+
+    def _bare_message(
+        self, queue: str, body: str, cause: Message | None, _now: datetime, rule: str | None
+    ) -> NewMessage:
+        known = self._plan.queues[queue]
+        return NewMessage(
+            queue=queue,
+            body=body,
+            origin=Origin.ERROR,
+            cause=None if cause is None else cause.id,
+            rule=rule,
+            rank=known.rank,
+            transient=known.transient,
+        )
 
 
 def _first(levels: Sequence[str]) -> str:

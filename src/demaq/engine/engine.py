@@ -1,11 +1,13 @@
 """The engine: schedule, evaluate, settle, commit."""
 
+import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from demaq.engine.executor import Executor
-from demaq.engine.ledger import check_batch
+from demaq.engine.ledger import check_all, check_batch
 from demaq.engine.plan import Plan, plan_from_text
 from demaq.engine.records import Batch, Incoming, Task
 from demaq.engine.settle import settle
@@ -17,6 +19,8 @@ from demaq.store import Processed, Store
 
 _RECLAIMED_AT_ONCE = 1000
 _SMALLEST = 4
+_COUNT_PAUSE = 0.1  # seconds, at least, between two times that all messages are counted
+_COUNT_LONGEST = 1.0  # seconds that counting may take while messages wait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +50,7 @@ class Engine:
         self._batch = batch
         self._size = batch  # of the next batch: smaller while priorities cut batches short
         self._position = store.position()
+        self._count_at = time.monotonic()  # when all messages are counted again
         self._version = 0
         self._progress = progress
         self._plan = self._in_force()
@@ -113,17 +118,30 @@ class Engine:
         self.store.commit(done)
         self._position = done[-1].position
         check_batch(before, self.store.ledger(), done)
+        if time.monotonic() >= self._count_at:
+            self.check()
         return Step(
             processed=len(done),
             failed=sum(one.failed for one in done),
             produced=sum(len(one.produced) for one in done),
         )
 
+    def check(self) -> None:
+        """Count all messages afresh; if something does not add up, that is an alarm.
+
+        Between batches this takes no more than a hundredth of the time. A log so large that messages would wait for it
+        is counted only when the node has nothing else to do.
+        """
+        start = time.monotonic()
+        check_all(self.store.counts())
+        took = time.monotonic() - start
+        self._count_at = start + max(100 * took, _COUNT_PAUSE) if took < _COUNT_LONGEST else math.inf
+
     def _in_processing_order(self, tasks: Sequence[Task], done: list[Processed]) -> list[Processed]:
         """Up to the message that makes one which comes before the rest of the batch. The rest is evaluated again."""
         for number, one in enumerate(done[:-1]):
             following = tasks[number + 1].message
-            if any(_comes_before(made, following) for made in one.produced):
+            if any(_comes_before(made, following, one.at) for made in one.produced):
                 self._size = max(_SMALLEST, 2 * (number + 1))
                 return done[: number + 1]
         self._size = min(2 * self._size, self._batch)
@@ -151,9 +169,11 @@ class Engine:
         return self.store.reclaim(before, _RECLAIMED_AT_ONCE)
 
 
-def _comes_before(made: NewMessage, waiting: Message) -> bool:
-    """Is a new message processed before one that waits already?"""
-    return made.due is None and (made.rank, made.priority) > (waiting.rank, waiting.priority)
+def _comes_before(made: NewMessage, waiting: Message, now: datetime) -> bool:
+    """Is a new message processed before one that waits already? Timers whose time has come go first."""
+    if made.due is not None:
+        return made.due <= now and (waiting.due is None or made.due < waiting.due)
+    return waiting.due is None and (made.rank, made.priority) > (waiting.rank, waiting.priority)
 
 
 def take_in(messages: Sequence[Incoming], executor: Executor, store: Store) -> list[int | MessageRefused]:

@@ -13,7 +13,7 @@ KINDS = frozenset(
     " resource system".split()
 )
 _LONGEST = 100_000  # characters of raw text, or of a description
-_DEEPEST = 98  # elements inside one another, so that the error message has no more than the engine's parser takes
+_DEEPEST = 5_000  # elements inside one another, so that the error message has no more than the engine's parser takes
 
 
 def error_body(failure: Failure, queue: str, at: datetime, message: Message | None, raw: str | None = None) -> str:
@@ -51,8 +51,12 @@ def queues_of_errors(body: str) -> list[str]:
     return found
 
 
-def _parsed(body: str) -> "etree._Element":
-    return etree.fromstring(body, etree.XMLParser(huge_tree=True, resolve_entities=False))
+def _parsed(body: str) -> "etree._Element | None":
+    """The tree of a message; None if it should be broken."""
+    try:
+        return etree.fromstring(body, etree.XMLParser(huge_tree=True, resolve_entities=False))
+    except etree.XMLSyntaxError:
+        return None
 
 
 def _depth(root: "etree._Element") -> int:

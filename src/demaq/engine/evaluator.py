@@ -13,7 +13,7 @@ from demaq.engine.history import History
 from demaq.engine.plan import Plan
 from demaq.engine.records import Batch, Failure, Outcome, Task
 from demaq.engine.relevance import Names, Relevance
-from demaq.engine.values import canonical, index_key, readable
+from demaq.engine.values import canonical, index_key, key_text, readable
 from demaq.engine.xml import MessageRefused
 from demaq.model import SYSTEM_PROPERTIES, Message, NewMessage, PropertyMode, Slice
 from demaq.store import Entry, Index, KeyKind, Member, Reader, Reset
@@ -62,11 +62,12 @@ _NOTHING: _Needed = _Needed({}, {}, {})
 class Care:
     """How to evaluate after something went wrong: rule by rule, without those that are known to fail.
 
-    `begin` is told the message, and the rule or -1, before each evaluation, for those who watch. They also care for an
-    engine that is exhausted: it is no error of the rule yet.
+    With `bare`, error messages go without computed properties. `begin` is told the message, and the rule or -1, before
+    each evaluation, for those who watch. They also care for an engine that is exhausted: no error of the rule yet.
     """
 
     one_by_one: bool = False
+    bare: bool = False
     failures: Mapping[int, Failure] = field(default_factory=dict)
     begin: Callable[[int, int], None] = lambda _message, _rule: None
     is_watched: bool = False
@@ -96,13 +97,27 @@ class Evaluator:
         history = History(reader, self.plan, batch, self._entries_of)
         slices = {task.message.id: self.plan.slices(task.message) for task in batch.tasks}
         history.load(slices=(slice_ for found in slices.values() for slice_ in found))
-        runs = {task.message.id: self._run(task, slices[task.message.id]) for task in batch.tasks if not task.fires}
+        runs: dict[int, _Run] = {}
+        failures: dict[int, Failure] = {}
+        for task in batch.tasks:
+            if task.message.queue not in self.plan.queues:
+                failures[task.message.id] = _no_queue(task.message)
+            elif not task.fires:
+                try:
+                    runs[task.message.id] = self._run(task, slices[task.message.id])
+                except SaxonError as error:
+                    self._raise_if_exhausted(error)
+                    failures[task.message.id] = Failure(kind="system", description=str(error))
         pending = list(runs.values())
         while pending:
             self._load(history, pending)
             pending = [run for run in pending if not self._advance(run, history)]
         for task in batch.tasks:
-            yield self.admission.fire(task) if task.fires else self._outcome(runs[task.message.id])
+            self._care.begin(task.message.id, -1)
+            if task.message.id in failures:
+                yield self.admission.failed(task, [failures[task.message.id]], bare=self._care.bare)
+            else:
+                yield self.admission.fire(task) if task.fires else self._outcome(runs[task.message.id])
         self._documents.trim()
 
     def _run(self, task: Task, slices: tuple[Slice, ...]) -> _Run:
@@ -176,14 +191,17 @@ class Evaluator:
         try:
             self._note(run, self._call(run, left, history))
         except (SaxonError, FieldsInvalid) as error:
-            if isinstance(error, SaxonExhausted) and self._care.is_watched:
-                raise
+            self._raise_if_exhausted(error)
             if len(left) == 1:
                 code = "demaq:resource" if isinstance(error, SaxonError) else "demaq:message"
                 run.results[left[0]] = RuleResult(left[0], raised=Raised(code, str(error), 0, 0))
                 return
             for number in left:
                 self._evaluate(run, (number,), history)
+
+    def _raise_if_exhausted(self, error: Exception) -> None:
+        if isinstance(error, SaxonExhausted) and self._care.is_watched:
+            raise error
 
     def _call(self, run: _Run, left: tuple[int, ...], history: History) -> str:
         task, needed = run.task, run.needed
@@ -287,7 +305,8 @@ class Evaluator:
             except _RuleFailed as failed:
                 failures.append(failed.failure)
         if failures:
-            produced, resets = list(self.admission.error_messages(failures, message, now)), []
+            bare = self._care.bare
+            produced, resets = list(self.admission.error_messages(failures, message, now, bare=bare)), []
         return Outcome(
             message=message.id,
             produced=tuple(produced),
@@ -308,7 +327,7 @@ class Evaluator:
             raise _RuleFailed(self._failure(result.raised, result.rule))
         for action in result.actions:
             if isinstance(action, MadeReset):
-                slice_ = Slice(action.slicing, action.key.text)
+                slice_ = Slice(action.slicing, key_text(action.key))
                 resets.append(Reset(slice=slice_, transient=self.plan.is_transient(action.slicing)))
                 continue
             try:
@@ -370,6 +389,11 @@ class _RuleFailed(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.description)
         self.failure = failure
+
+
+def _no_queue(message: Message) -> Failure:
+    """It slipped in while a version without its queue was put into force."""
+    return Failure(kind="system", description=f"there is no queue `{message.queue}` any more")
 
 
 def _code(code: str) -> str:

@@ -103,14 +103,18 @@ class LocalExecutor:
         assert self._plan is not None
         (task,) = batch.tasks
         failures: dict[int, Failure] = {}
-        for _ in range(len(self._plan.rules) + 1):
+        bare = False
+        for _ in range(len(self._plan.rules) + 2):
             try:
-                (outcome,) = self._ask(EvaluateCarefully(batch, failures))
+                (outcome,) = self._ask(EvaluateCarefully(batch, failures, bare))
             except _Died as again:
-                if again.rule < 0 or again.rule in failures:
-                    died = again
+                died = again
+                if again.rule in failures or (again.rule < 0 and bare):
                     break
-                failures[again.rule] = self._failure(again.rule, again.reason)
+                if again.rule < 0:
+                    bare = True  # perhaps it was a property of an error message
+                else:
+                    failures[again.rule] = self._failure(again.rule, again.reason)
             else:
                 found: Outcome = outcome
                 return found
@@ -122,7 +126,10 @@ class LocalExecutor:
         return Failure(kind="resource", description=reason, rule=rule.name).at(rule)
 
     def _failed(self, task: Task, failure: Failure) -> Outcome:
-        outcome: Outcome = self._ask(Fail(task, (failure,)))
+        try:
+            outcome: Outcome = self._ask(Fail(task, (failure,), bare=False))
+        except _Died:
+            outcome = self._ask(Fail(task, (failure,), bare=True))
         return outcome
 
     def admit(self, messages: Sequence[Incoming]) -> list[Admission]:
@@ -216,7 +223,7 @@ class _Process:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+                env={**os.environ, "TZ": "UTC", "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
                 start_new_session=True,  # the terminal's signals are for the node
             )
         other.close()

@@ -8,7 +8,8 @@ from demaq.diagnostics import DemaqError
 from demaq.model import Message, MessageState, Origin, Slice
 from demaq.store import QueueCounts, Selection, Store, Version
 
-_MOST_EFFECTS = 10_000
+MOST_TRACED = 10_000
+"""The messages of a trace whose effects are looked up."""
 
 
 class MessageUnknown(DemaqError):
@@ -25,9 +26,11 @@ class Trace:
     is_asked_for: bool = False
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, "Trace"]]:
-        yield depth, self
-        for effect in self.effects:
-            yield from effect.walk(depth + 1)
+        ahead = [(depth, self)]
+        while ahead:
+            depth, found = ahead.pop()
+            yield depth, found
+            ahead.extend((depth + 1, effect) for effect in reversed(found.effects))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,14 +99,28 @@ class Log:
             if first.cause not in causes:
                 break  # reclaimed
             first = causes[first.cause]
-        return self._traced(first, message.id, [_MOST_EFFECTS])
+        return self._traced(first, message.id)
 
-    def _traced(self, message: Message, asked_for: int, left: list[int]) -> Trace:
-        left[0] -= 1
-        caused = self._store.select(Selection(everything=True, caused_by=message.id)) if left[0] > 0 else []
-        effects = tuple(self._traced(effect, asked_for, left) for effect in caused)
-        resets = tuple(self._store.resets_of(message.id))
-        return Trace(message, resets, effects, message.id == asked_for)
+    def _traced(self, first: Message, asked_for: int) -> Trace:
+        caused = self._caused(first)
+        traces: dict[int, Trace] = {}
+        for message, effects in reversed(caused):
+            resets = tuple(self._store.resets_of(message.id))
+            traced = tuple(traces.pop(effect.id) for effect in effects)
+            traces[message.id] = Trace(message, resets, traced, message.id == asked_for)
+        return traces[first.id]
+
+    def _caused(self, first: Message) -> list[tuple[Message, list[Message]]]:
+        """Messages with those that they caused, each message before its effects."""
+        found: list[tuple[Message, list[Message]]] = []
+        ahead = [first]
+        while ahead:
+            message = ahead.pop()
+            is_looked_up = len(found) < MOST_TRACED
+            effects = self._store.select(Selection(everything=True, caused_by=message.id)) if is_looked_up else []
+            found.append((message, effects))
+            ahead.extend(reversed(effects))
+        return found
 
     def status(self) -> Status:
         versions = [version for version in self._store.versions() if version.position is not None]

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from demaq.engine.values import readable
+from demaq.engine.values import key_text, readable
 from demaq.language import Checked, Program
 from demaq.language.analysis.condition import Condition, condition_from_json
 from demaq.language.analysis.lookups import Compared
@@ -175,7 +175,9 @@ class Plan:
         if not values:
             return ()
         return tuple(
-            Slice(slicing.name, values[slicing.property].text) for slicing in slicings if slicing.property in values
+            Slice(slicing.name, key_text(values[slicing.property]))
+            for slicing in slicings
+            if slicing.property in values
         )
 
     def is_transient(self, slicing: str) -> bool:

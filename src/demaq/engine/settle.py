@@ -148,13 +148,17 @@ class _Settling:
             at=task.now,
             version=self._version,
             failed=bool(outcome.failures),
-            held=self._plan.queues[message.queue].kind is QueueKind.OUTGOING_GATEWAY,
+            held=self._is_held(message.queue),
             transient=message.transient,
             joins=self._slices[message.id],
             entries=outcome.entries,
             resets=outcome.resets,
             produced=outcome.produced,
         )
+
+    def _is_held(self, name: str) -> bool:
+        queue = self._plan.queues.get(name)
+        return queue is not None and queue.kind is QueueKind.OUTGOING_GATEWAY
 
 
 class _Stored:

@@ -40,7 +40,7 @@ class LayeredStore:
         else:
             return [number for message in messages for number in self.append([message], at)]
         for number, message in zip(ids, messages, strict=True):
-            self._memory.insert(number, message, at)
+            self._memory.insert(number, message, at, "outside")
         return ids
 
     def _take(self, number: int) -> list[int]:
@@ -176,8 +176,12 @@ class LayeredStore:
     # Looking, counting, reclaiming
 
     def retry(self, number: int, message: NewMessage, at: datetime) -> int:
-        self._free = range(0)
-        return (self._memory if message.transient else self.base).retry(number, message, at)
+        if not message.transient:
+            self._free = range(0)
+            return self.base.retry(number, message, at)
+        (again,) = self._take(1)
+        self._memory.insert_retry(number, again, message, at)
+        return again
 
     def retry_of(self, number: int) -> int | None:
         return self.base.retry_of(number) or self._memory.retry_of(number)

@@ -1,13 +1,19 @@
 """Typed values, for the XQuery engine and from it."""
 
+import re
 from collections.abc import Iterable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from demaq.model import Message, Value
 from demaq.store import KeyKind
 from demaq.xquery.saxon import Item, Saxon
 
 _CACHED = 1024  # maps of properties that are kept
+_TIMES = frozenset({"xs:dateTime", "xs:dateTimeStamp"})
+_FLOATS = frozenset({"xs:double", "xs:float"})
+_OFFSET = re.compile(
+    r"(?P<whole>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?P<fraction>\.\d+)?(?P<sign>[+-])(?P<hours>\d\d):(?P<minutes>\d\d)"
+)
 
 
 class Values:
@@ -77,6 +83,32 @@ def _system_value(name: str, message: Message) -> Value | None:
 
 def time_text(then: datetime) -> str:
     return then.isoformat().replace("+00:00", "Z")
+
+
+def key_text(value: Value) -> str:
+    """The key of a slice: values that are equal give the same, though they may be written in several ways.
+
+    >>> key_text(Value("xs:dateTime", "2024-05-01T01:30:00+02:00"))
+    '2024-04-30T23:30:00Z'
+    >>> key_text(Value("xs:double", "-0")), key_text(Value("xs:string", "-0"))
+    ('0', '-0')
+    """
+    if value.type in _TIMES:
+        return _in_utc(value.text)
+    return "0" if value.text == "-0" and value.type in _FLOATS else value.text
+
+
+def _in_utc(text: str) -> str:
+    match = _OFFSET.fullmatch(text)
+    if match is None:
+        return text
+    moved = timedelta(hours=int(match["hours"]), minutes=int(match["minutes"]))
+    then = datetime.fromisoformat(match["whole"])
+    try:
+        then = then - moved if match["sign"] == "+" else then + moved
+    except OverflowError:
+        return text
+    return f"{then.isoformat()}{match['fraction'] or ''}Z"
 
 
 def canonical(kind: KeyKind, text: str) -> str:

@@ -45,10 +45,11 @@ class Evaluate:
 
 @dataclass(frozen=True, slots=True)
 class EvaluateCarefully:
-    """One message, rule by rule; some rules are known to fail."""
+    """One message, rule by rule; some rules are known to fail. `bare` error messages have no computed properties."""
 
     batch: Batch
     failures: dict[int, Failure]
+    bare: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class Fail:
 
     task: Task
     failures: tuple[Failure, ...]
+    bare: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +101,12 @@ class Worker:
         if isinstance(request, Evaluate):
             return self._evaluate(request.batch, Care(begin=self._begin, is_watched=True))
         if isinstance(request, EvaluateCarefully):
-            care = Care(one_by_one=True, failures=request.failures, begin=self._begin, is_watched=True)
+            care = Care(
+                one_by_one=True, bare=request.bare, failures=request.failures, begin=self._begin, is_watched=True
+            )
             return self._evaluate(request.batch, care)
         if isinstance(request, Fail):
-            return self._evaluator.admission.failed(request.task, request.failures)
+            return self._evaluator.admission.failed(request.task, request.failures, bare=request.bare)
         if isinstance(request, FindEntries):
             return self._evaluator.entries(request.messages)
         assert isinstance(request, Admit), request

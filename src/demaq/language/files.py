@@ -1,12 +1,14 @@
 """The files that an application names: schemas, interfaces, policies, collections. Read once, and never trusted."""
 
 import glob
+import posixpath
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 from lxml import etree
 
 _XSD = "{http://www.w3.org/2001/XMLSchema}"
+_REFERENCES = ("include", "import", "redefine", "override")
 _MAX_BYTES = 64 * 1024 * 1024
 
 
@@ -50,35 +52,41 @@ class Files:
         return self._schemas[name]
 
     def _read_schema(self, name: str) -> Schema | Problem:
+        roots: set[str] = set()
+        problem = self._read_parts(name, roots, set())
+        if problem is not None:
+            return problem
+        try:
+            validator = etree.XMLSchema(self.document(name))
+        except etree.XMLSchemaParseError as error:
+            return Problem("invalid", _first_line(error))
+        return Schema(validator, frozenset(roots))
+
+    def _read_parts(self, name: str, roots: set[str], seen: set[str]) -> Problem | None:
+        """A schema and those that it includes or imports, all in the folder; their global elements go to `roots`."""
+        if name in seen:
+            return None
+        seen.add(name)
         document = self.document(name)
         if isinstance(document, Problem):
             return document
-        try:
-            validator = etree.XMLSchema(document)
-        except etree.XMLSchemaParseError as error:
-            return Problem("invalid", _first_line(error))
-        return Schema(validator, frozenset(self._roots(self.root / name, set())))
-
-    def _roots(self, file: Path, seen: set[Path]) -> set[str]:
-        """The global elements of a schema and of those that it includes or imports from files."""
-        if file in seen:
-            return set()
-        seen.add(file)
-        document = read_xml(file, str(file))
-        if isinstance(document, Problem):
-            return set()
+        if not name.endswith(".xsd"):
+            return Problem("invalid", f"`{name}` must have a name that ends in `.xsd`")
         schema = document.getroot()
         namespace = schema.get("targetNamespace", "")
-        found = {
-            f"Q{{{namespace}}}{element.get('name')}" if namespace else str(element.get("name"))
-            for element in schema.findall(f"{_XSD}element")
-        }
-        for tag in ("include", "import", "redefine"):
-            for reference in schema.findall(f"{_XSD}{tag}"):
-                location = reference.get("schemaLocation")
-                if location and "://" not in location:
-                    found |= self._roots((file.parent / location).resolve(), seen)
-        return found
+        for element in schema.findall(f"{_XSD}element"):
+            roots.add(f"Q{{{namespace}}}{element.get('name')}" if namespace else str(element.get("name")))
+        for reference in schema.iterchildren(*(f"{_XSD}{tag}" for tag in _REFERENCES)):
+            location = reference.get("schemaLocation")
+            if location is None:
+                continue
+            if ":" in location:
+                return Problem("outside", f"`{name}` refers to `{location}`, which lies outside the application")
+            part = posixpath.normpath(posixpath.join(posixpath.dirname(name), location))
+            problem = self._read_parts(part, roots, seen)
+            if problem is not None:
+                return problem
+        return None
 
     def ports(self, name: str) -> list[str] | Problem:
         """The ports (WSDL 1.1) or endpoints (2.0) of an interface."""

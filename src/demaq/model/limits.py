@@ -8,7 +8,7 @@ class Limits:
     """Exceeding one is a `resource` error of the message, or a reason to refuse it, and never the end of the node."""
 
     message_size: int = 16 * 1024 * 1024  # characters of a body
-    depth: int = 90  # elements inside one another; the engine's parser takes no more than 100
+    depth: int = 90  # elements inside one another
     names: int = 10_000  # different names in one message
     messages: int = 100_000  # that processing one message may make
     seconds: float = 30.0  # for all rules of one message

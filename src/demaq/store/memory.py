@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from demaq.model import Message, MessageState, NewMessage, Origin, Slice
+from demaq.model import Message, MessageState, NewMessage, Slice
 from demaq.store.effects import effects
 from demaq.store.errors import Conflict
 from demaq.store.port import Entry, Index, Member, Processed, QueueCounts, Selection, Version
@@ -45,7 +45,7 @@ class MemoryStore:
         first = self.reserve(len(messages))
         ids = list(range(first, first + len(messages)))
         for number, message in zip(ids, messages, strict=True):
-            self.insert(number, message, at)
+            self.insert(number, message, at, "outside")
         return ids
 
     def reserve(self, number: int) -> int:
@@ -53,8 +53,8 @@ class MemoryStore:
         self._next_id += number
         return first
 
-    def insert(self, number: int, message: NewMessage, at: datetime) -> None:
-        """Put a message in under an id that was reserved elsewhere."""
+    def insert(self, number: int, message: NewMessage, at: datetime, came: str) -> None:
+        """Put a message in under an id that was reserved elsewhere: "produced" by a batch, or from "outside" it."""
         self._messages[number] = Message(
             id=number,
             queue=message.queue,
@@ -73,7 +73,7 @@ class MemoryStore:
             insort(self._waiting, (-message.rank, -message.priority, number))
         else:
             insort(self._timers, (message.due, number))
-        self._count(message.queue, "outside" if message.origin is Origin.OUTSIDE else "produced")
+        self._count(message.queue, came)
 
     def _count(self, queue: str, what: str, number: int = 1) -> None:
         self._ledger.setdefault(queue, Counter())[what] += number
@@ -122,7 +122,7 @@ class MemoryStore:
             if member.message in self._messages:
                 self._members.setdefault(slice_, []).append(member)
         for number, message, at in made:
-            self.insert(number, message, at)
+            self.insert(number, message, at, "produced")
         self._position = max([self._position, *(done.position for done in batch)])
 
     def _check_waiting(self, number: int) -> None:
@@ -246,10 +246,15 @@ class MemoryStore:
     # Looking, counting, reclaiming
 
     def retry(self, number: int, message: NewMessage, at: datetime) -> int:
+        self.insert_retry(number, self._next_id, message, at)
+        return self.reserve(1)
+
+    def insert_retry(self, number: int, again: int, message: NewMessage, at: datetime) -> None:
+        """Put a message in again under an id that was reserved elsewhere."""
         if number in self._retries:
             raise Conflict(f"message {number} was retried before")
-        (self._retries[number],) = self.append([message], at)
-        return self._retries[number]
+        self._retries[number] = again
+        self.insert(again, message, at, "outside")
 
     def retry_of(self, number: int) -> int | None:
         return self._retries.get(number)

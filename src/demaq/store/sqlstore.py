@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from demaq.model import Message, NewMessage, Origin, Slice
+from demaq.model import Message, NewMessage, Slice
 from demaq.store.effects import Effects, effects
 from demaq.store.errors import Conflict
 from demaq.store.port import Entry, Index, KeyKind, Member, Processed, QueueCounts, Reset, Selection, Version
@@ -77,7 +77,7 @@ class SqlStore(ABC):
         with self._transaction():
             first = self._take_ids(len(messages))
             ids = list(range(first, first + len(messages)))
-            self._insert(list(zip(ids, messages, strict=True)), to_micros(at))
+            self._insert(list(zip(ids, messages, strict=True)), to_micros(at), "outside")
         return ids
 
     def reserve(self, number: int) -> int:
@@ -88,15 +88,15 @@ class SqlStore(ABC):
         ((free,),) = self._rows("take_ids", number=number)
         return int(free) - number
 
-    def _insert(self, messages: Sequence[tuple[int, NewMessage]], created: int) -> None:
+    def _insert(self, messages: Sequence[tuple[int, NewMessage]], created: int, came: str) -> None:
+        """`came` says how, for the ledger: "produced" by a batch, or from "outside" it."""
         rows = [message_row(number, message, created) for number, message in messages]
         inserted = self._insert_messages(rows)
         if inserted != len(rows):
             raise Conflict(f"{len(rows)} messages were to come in, but {inserted} did")
-        outside = Counter(message.queue for _, message in messages if message.origin is Origin.OUTSIDE)
-        produced = Counter(message.queue for _, message in messages if message.origin is not Origin.OUTSIDE)
-        queues = sorted({*outside, *produced})
-        self._run("count_in", [{"queue": q, "outside": outside[q], "produced": produced[q]} for q in queues])
+        numbers = Counter(message.queue for _, message in messages)
+        nothing = {"outside": 0, "produced": 0}
+        self._run("count_in", [{**nothing, "queue": queue, came: numbers[queue]} for queue in sorted(numbers)])
 
     # Processing
 
@@ -137,7 +137,7 @@ class SqlStore(ABC):
                 if not message.transient:
                     by_time.setdefault(to_micros(done.at), []).append((number, message))
         for created, messages in by_time.items():
-            self._insert(messages, created)
+            self._insert(messages, created, "produced")
 
     def _finish_all(self, batch: Sequence[Processed], done_here: Effects) -> None:
         rows = [
@@ -289,7 +289,7 @@ class SqlStore(ABC):
             again = self._take_ids(1)
             if not self._run("insert_retry", [{"message": number, "again": again}]):
                 raise Conflict(f"message {number} was retried before")
-            self._insert([(again, message)], to_micros(at))
+            self._insert([(again, message)], to_micros(at), "outside")
         return again
 
     def retry_of(self, number: int) -> int | None:

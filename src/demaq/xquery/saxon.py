@@ -17,6 +17,9 @@ _CLOSED = {
     "http://saxon.sf.net/feature/allow-external-functions": "false",
     "http://saxon.sf.net/feature/parserFeature?uri=http%3A//apache.org/xml/features/disallow-doctype-decl": "true",
 }
+# What messages may have is for us to say (`Limits`), and not for the parser.
+_PARSER_LIMITS = {"elementAttributeLimit": 10**8, "maxXMLNameLimit": 10**8, "maxElementDepth": 10_000}
+_PARSER_LIMIT = "http://saxon.sf.net/feature/parserProperty?uri=http%3A//www.oracle.com/xml/jaxp/properties/"
 _FRESH = 10  # queries checked by one processor
 _MESSAGE = re.compile(
     r"(?P<kind>Static error|Type error|Dynamic error|Error|Warning)\b"
@@ -44,6 +47,9 @@ class SaxonError(DemaqError):
         self.line = line
         self.column = column
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _error, (type(self), self.message, self.code, self.line, self.column)
+
 
 class SaxonExhausted(SaxonError):
     """The engine has seen so many names that it takes no more, or is broken. A new process can go on."""
@@ -68,6 +74,8 @@ class Saxon:
         self._processor = PySaxonProcessor(license=False)
         for name, value in _CLOSED.items():
             self._processor.set_configuration_property(name, value)
+        for name, limit in _PARSER_LIMITS.items():
+            self._processor.set_configuration_property(f"{_PARSER_LIMIT}{name}", str(limit))
         self._builder = self._processor.new_document_builder()
         self._no_map, self._no_array = self.items("map { }, [ ]")
 
@@ -128,6 +136,10 @@ class Saxon:
 
     def map(self, items: Mapping[str, Item]) -> Item:
         return self._processor.make_map2(dict(items)) if items else self._no_map
+
+
+def _error(kind: type[SaxonError], message: str, code: str | None, line: int | None, column: int | None) -> SaxonError:
+    return kind(message, code=code, line=line, column=column)
 
 
 def _items(value: Any) -> list[Item]:

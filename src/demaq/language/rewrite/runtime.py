@@ -9,6 +9,7 @@ from demaq.xquery.tree import Declaration
 
 ERR = "http://www.w3.org/2005/xqt-errors"
 RUNTIME = "http://demaq.org/runtime"
+BASE = "http://demaq.org/"  # or the engine would take the folder in which the node happens to run
 PREFIX = "demaq"
 RESERVED_PREFIXES = frozenset({PREFIX, "qs", "sys", "xs", "fn", "xml", "xmlns"})
 
@@ -23,6 +24,7 @@ IMPLICIT: dict[str, str] = {
 slice, the key of the slice, the view of queues, collections and properties, and the time of processing."""
 
 _TEXT = f"""
+declare base-uri "{BASE}";
 declare namespace {PREFIX} = "{RUNTIME}";
 declare namespace xs = "{XS}";
 
