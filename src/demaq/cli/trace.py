@@ -25,7 +25,7 @@ def trace(id: int, app: str, store: str | None, as_json: bool) -> None:
         print_json(_to_json(found))
     else:
         _print(found)
-    if sum(1 for _ in found.walk()) >= MOST_TRACED:
+    if sum(1 for _ in found.walk()) > MOST_TRACED:
         click.echo(
             f"{paint('warning', 'warning')}: what came of the first {MOST_TRACED:,} messages is shown, "
             "and nothing beyond",
