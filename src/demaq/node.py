@@ -168,7 +168,6 @@ class Node:
         on_trouble: Callable[[StoreUnavailable], None] | None = None,
     ) -> None:
         """Process messages as they come, until `stop` is called. While the store cannot be reached, wait for it."""
-        self._stopped.clear()
         while not self._stopped.is_set():
             try:
                 step = self._engine.step()
@@ -179,6 +178,7 @@ class Node:
                     on_step(step)
             except StoreUnavailable as error:
                 self._reopen(error, on_trouble)
+        self._stopped.clear()
 
     def _reopen(self, error: StoreUnavailable, on_trouble: Callable[[StoreUnavailable], None] | None) -> None:
         """Wait until the store can be reached again. What was not committed will be processed then."""
@@ -206,6 +206,7 @@ class Node:
 
     @property
     def is_stopped(self) -> bool:
+        """Was `stop` called, and has `run` not returned since?"""
         return self._stopped.is_set()
 
     def _pause(self) -> float:
@@ -396,6 +397,11 @@ def retry(message: Message, store: Store, now: datetime) -> int:
         if failed is None:
             raise RetryRefused(f"message {message.cause}, which failed, is no longer there")
         message = failed
+    elif message.origin is Origin.ERROR and message.state is not MessageState.FAILED:
+        raise RetryRefused(
+            f"message {message.id} is about one that was refused, and that never got into the log: "
+            "send that one again, once it is mended"
+        )
     if message.state is not MessageState.FAILED:
         raise RetryRefused(f"message {message.id} has not failed: it is {message.state.value}")
     again = NewMessage(

@@ -118,6 +118,15 @@ def told(story: Story, running: Running) -> None:
 
 @settings(max_examples=scaled(40))
 @given(stories(), st.integers(2, 12))
+def test_the_order_does_not_depend_on_the_size_of_batches(story: Story, batch: int) -> None:
+    with a_plan(story) as plan:
+        together, alone = Running(plan, batch=batch), Running(plan, batch=1)
+        assert played(together, story) == played(alone, story)
+        assert ranked(together) == ranked(alone)
+
+
+@settings(max_examples=scaled(40))
+@given(stories(), st.integers(2, 12))
 def test_any_batch_size_gives_the_log_of_one_at_a_time(story: Story, batch: int) -> None:
     with a_plan(story) as plan:
         together = Running(plan, batch=batch)

@@ -404,3 +404,24 @@ def test_a_retried_message_has_the_priority_that_its_queue_has_now(node: Node, a
 def test_timeouts_are_for_echo_queues(node: Node) -> None:
     with pytest.raises(PropertyInvalid, match="`timeout` is for messages in echo queues"):
         node.send("inbox", "<ping/>", {"timeout": "PT1S", "target": "inbox"})
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 256])
+def test_a_message_may_come_before_others_than_the_next(tmp_path: Path, batch: int) -> None:
+    file = tmp_path / "app.demaq"
+    file.write_text(
+        """
+        create queue late kind basic priority -5
+        create queue work kind basic
+        create queue out kind outgoingGateway
+        create rule make for work if (/a) then do enqueue <made/> into out
+        create rule tell for late if (/a) then do enqueue <late/> into out
+        """,
+        encoding="utf-8",
+    )
+    with Node(file, clock=ManualClock(NOW), inline=True, batch=batch) as node:
+        node.send("late", "<a/>")
+        node.send_many("work", ["<a/>", "<b/>"])
+        node.run_until_idle()
+        order = [message.id for message in sorted(node.messages(everything=True), key=lambda m: m.position or 0)]
+        assert order == [2, 3, 4, 1, 5]

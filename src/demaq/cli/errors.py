@@ -20,8 +20,7 @@ from demaq.cli.stores import (
 from demaq.cli.tables import print_table
 from demaq.diagnostics import DemaqError
 from demaq.engine.log import Log
-from demaq.model import MessageState, Origin, SystemClock
-from demaq.node import RetryRefused
+from demaq.model import Origin, SystemClock
 from demaq.node import retry as retry_message
 from demaq.store import Store
 
@@ -111,13 +110,7 @@ def retry(ids: tuple[int, ...], app: str, store: str | None, as_json: bool) -> N
 def _retried(number: int, store: Store) -> int | DemaqError:
     """The id under which a message is processed again, or why it is not."""
     try:
-        message = Log(store).message(number)
-        if message.origin is Origin.ERROR and message.cause is None and message.state is not MessageState.FAILED:
-            raise RetryRefused(
-                f"message {number} is about one that was refused, and that never got into the log: "
-                "send that one again, once it is mended"
-            )
-        return retry_message(message, store, SystemClock().now())
+        return retry_message(Log(store).message(number), store, SystemClock().now())
     except DemaqError as error:
         return error
 

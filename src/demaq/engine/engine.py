@@ -138,12 +138,14 @@ class Engine:
         self._count_at = start + max(100 * took, _COUNT_PAUSE) if took < _COUNT_LONGEST else math.inf
 
     def _in_processing_order(self, tasks: Sequence[Task], done: list[Processed]) -> list[Processed]:
-        """Up to the message that makes one which comes before the rest of the batch. The rest is evaluated again."""
-        for number, one in enumerate(done[:-1]):
-            following = tasks[number + 1].message
-            if any(_comes_before(made, following, one.at) for made in one.produced):
-                self._size = max(_SMALLEST, 2 * (number + 1))
-                return done[: number + 1]
+        """Up to where a message that was made comes before the rest of the batch. The rest is evaluated again."""
+        first = _First()
+        for number, one in enumerate(done[:-1], 1):
+            for made in one.produced:
+                first.add(made, one.at)
+            if first.comes_before(tasks[number].message):
+                self._size = max(_SMALLEST, 2 * number)
+                return done[:number]
         self._size = min(2 * self._size, self._batch)
         return done
 
@@ -169,11 +171,26 @@ class Engine:
         return self.store.reclaim(before, _RECLAIMED_AT_ONCE)
 
 
-def _comes_before(made: NewMessage, waiting: Message, now: datetime) -> bool:
-    """Is a new message processed before one that waits already? Timers whose time has come go first."""
-    if made.due is not None:
-        return made.due <= now and (waiting.due is None or made.due < waiting.due)
-    return waiting.due is None and (made.rank, made.priority) > (waiting.rank, waiting.priority)
+class _First:
+    """Which of the messages that a batch makes would be processed first. Timers whose time has come go before all."""
+
+    def __init__(self) -> None:
+        self._due: datetime | None = None
+        self._priority: tuple[int, int] | None = None
+
+    def add(self, made: NewMessage, now: datetime) -> None:
+        if made.due is None:
+            self._priority = max(self._priority or (made.rank, made.priority), (made.rank, made.priority))
+        elif made.due <= now:
+            self._due = min(self._due or made.due, made.due)
+
+    def comes_before(self, waiting: Message) -> bool:
+        """Is it processed before one that waits already?"""
+        if waiting.due is not None:
+            return self._due is not None and self._due < waiting.due
+        return self._due is not None or (
+            self._priority is not None and self._priority > (waiting.rank, waiting.priority)
+        )
 
 
 def take_in(messages: Sequence[Incoming], executor: Executor, store: Store) -> list[int | MessageRefused]:
