@@ -86,7 +86,10 @@ def test_messages_wait_in_the_order_of_rank_priority_and_id(store: Store) -> Non
     store.append([new(), new(rank=1), new(priority=5), new(rank=1, priority=-1), new(rank=1), new(rank=-1)], NOW)
     assert ids(store.waiting(10)) == [2, 5, 4, 3, 1, 6]
     assert ids(store.waiting(2)) == [2, 5]
-    assert ids(store.waiting(2, after=[2, 4])) == [5, 3]
+    assert [(message.id, message.queue) for message in store.waiting(9, light=True)] == [
+        (message.id, message.queue) for message in store.waiting(9)
+    ]
+    assert [store.count_waiting(limit) for limit in (0, 1, 2, 9)] == [0, 1, 2, len(store.waiting(9))]
 
 
 def test_messages_of_echo_queues_wait_for_their_time(store: Store) -> None:

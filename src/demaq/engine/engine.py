@@ -146,17 +146,24 @@ class Engine:
             if first.comes_before(tasks[number].message):
                 self._size = max(_SMALLEST, 2 * number)
                 return done[:number]
-        self._size = min(2 * self._size, self._batch)
+        self._size = min(2 * self._size, max(self._batch, self._executor.large.stop - 1))
         return done
 
     def _next(self, now: datetime) -> list[Task]:
-        due = self.store.due(now, self._size)
-        waiting = [] if due else self.store.waiting(self._size)
-        messages: list[Message] = due or waiting
+        due = self.store.due(now, min(self._size, self._batch))
+        messages: list[Message] = due or self._waiting()
         return [
             Task(message=message, position=self._position + number, now=now, fires=bool(due))
             for number, message in enumerate(messages, 1)
         ]
+
+    def _waiting(self) -> list[Message]:
+        large = self._executor.large
+        if large and self._size >= large.start:
+            number = self.store.count_waiting(min(self._size, large.stop - 1))
+            if number >= large.start:
+                return self.store.waiting(number, light=True)
+        return self.store.waiting(min(self._size, self._batch))
 
     def reconnect(self, store: Store) -> None:
         """Go on with a store that was opened anew, after it could not be reached."""

@@ -1,7 +1,7 @@
 """Evaluates the rules of one plan with one XQuery processor. Built once in a process, used for many batches."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from demaq.engine.admission import Admission
@@ -94,6 +94,7 @@ class Evaluator:
     def process(self, batch: Batch, reader: Reader, care: Care | None = None) -> Iterator[Outcome]:
         """The outcome of each task, in their order. What rules ask for is loaded for all of them together."""
         self._care = care or Care()
+        batch = _completed(batch, reader)
         history = History(reader, self.plan, batch, self._entries_of)
         slices = {task.message.id: self.plan.slices(task.message) for task in batch.tasks}
         history.load(slices=(slice_ for found in slices.values() for slice_ in found))
@@ -383,6 +384,16 @@ class Evaluator:
     def is_worn_out(self) -> bool:
         """Has it seen so many names that the engine will soon take no more?"""
         return len(self.admission.names) > self._limits.worker_names
+
+
+def _completed(batch: Batch, reader: Reader) -> Batch:
+    """With the bodies of all tasks, which a large batch comes without."""
+    light = [task.message.id for task in batch.tasks if not task.message.body]
+    if not light:
+        return batch
+    messages = reader.messages(light)
+    tasks = (task if task.message.body else replace(task, message=messages[task.message.id]) for task in batch.tasks)
+    return replace(batch, tasks=tuple(tasks))
 
 
 class _RuleFailed(Exception):

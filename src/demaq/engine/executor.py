@@ -19,6 +19,10 @@ class Executor(Protocol):
     def reads_the_store(self) -> bool:
         """Can it see the store? If not, all that rules may read goes with the batch."""
 
+    @property
+    def large(self) -> range:
+        """Sizes of batches that it takes at once and without the bodies of messages, if so many wait."""
+
     def load(self, plan: Plan) -> None:
         """Evaluate by this plan from now on."""
 
@@ -54,6 +58,10 @@ class InlineExecutor:
     @property
     def reads_the_store(self) -> bool:
         return True
+
+    @property
+    def large(self) -> range:
+        return range(0)
 
     def load(self, plan: Plan) -> None:
         self._evaluator = Evaluator(plan)

@@ -48,7 +48,7 @@ class History:
     def bodies(self, ids: Iterable[int]) -> dict[int, str]:
         """The bodies of messages, in the order of the ids."""
         wanted = list(ids)
-        absent = [number for number in wanted if number not in self._messages]
+        absent = [number for number in wanted if number not in self._messages or not self._messages[number].body]
         if absent:
             self._messages.update(self._reader.messages(absent))
         return {number: self._messages[number].body for number in wanted}
@@ -75,7 +75,9 @@ class History:
         queue = entry.index.queue
         if queue not in self._recent_found:
             found: dict[Entry, list[Member]] = {}
-            for member in self._recent_in_queue.get(queue, ()):
+            recent = self._recent_in_queue.get(queue, ())
+            self.bodies(member.message for member in recent)
+            for member in recent:
                 for one in dict.fromkeys(self._entries(self._messages[member.message])):
                     found.setdefault(one, []).append(member)
             self._recent_found[queue] = found

@@ -68,8 +68,9 @@ class Failure:
 class Batch:
     """Tasks in the order of their positions, and what the store does not show.
 
-    `recent` are processed messages that are retained, but not (yet) in the store; `resets` are slices that were reset
-    since, each with the position of the last one that is gone; `hidden` are messages that thereby lost their retention.
+    Messages that are in the store may come without their bodies. `recent` are processed messages that are retained, but
+    not (yet) in the store; `resets` are slices that were reset since, each with the position of the last one that is
+    gone; `hidden` are messages that thereby lost their retention.
     """
 
     tasks: tuple[Task, ...]

@@ -176,7 +176,7 @@ class _Stored:
         self._load_members(wanted)
         ids = {message for slice_ in wanted for message in self._members[slice_]} - self._messages.keys()
         if ids:
-            self._messages.update(self._reader.messages(ids))
+            self._messages.update(self._reader.messages(ids, light=True))
 
     def _load_members(self, slices: Sequence[Slice]) -> None:
         absent = [slice_ for slice_ in slices if slice_ not in self._members]

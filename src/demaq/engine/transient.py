@@ -59,12 +59,15 @@ class LayeredStore:
     def position(self) -> int:
         return max(self.base.position(), self._memory.position())
 
-    def waiting(self, limit: int, after: Collection[int] = ()) -> list[Message]:
-        stored = self.base.waiting(limit, after)
-        own = self._memory.waiting(limit, after)
+    def waiting(self, limit: int, *, light: bool = False) -> list[Message]:
+        stored = self.base.waiting(limit, light=light)
+        own = self._memory.waiting(limit)
         if stored and self._free and stored[-1].id >= self._free.stop:
             self._free = range(0)  # somebody else has put in messages since: ids go on after theirs
         return sorted([*stored, *own], key=_processing_order)[:limit] if own else stored
+
+    def count_waiting(self, limit: int) -> int:
+        return min(limit, self.base.count_waiting(limit) + self._memory.count_waiting(limit))
 
     def due(self, now: datetime, limit: int) -> list[Message]:
         found = [*self.base.due(now, limit), *self._memory.due(now, limit)]
@@ -139,8 +142,8 @@ class LayeredStore:
         stored, own = self.base.find(entries), self._memory.find(entries)
         return {entry: _in_order(stored[entry], own[entry]) for entry in entries}
 
-    def messages(self, ids: Collection[int]) -> Mapping[int, Message]:
-        return {**self.base.messages(ids), **self._memory.messages(ids)}
+    def messages(self, ids: Collection[int], *, light: bool = False) -> Mapping[int, Message]:
+        return {**self.base.messages(ids, light=light), **self._memory.messages(ids)}
 
     # Versions
 

@@ -83,15 +83,11 @@ class MemoryStore:
     def position(self) -> int:
         return self._position
 
-    def waiting(self, limit: int, after: Collection[int] = ()) -> list[Message]:
-        without = set(after)
-        found: list[Message] = []
-        for _, _, number in self._waiting:
-            if len(found) >= limit:
-                break
-            if number not in without:
-                found.append(self._messages[number])
-        return found
+    def waiting(self, limit: int, *, light: bool = False) -> list[Message]:  # noqa: ARG002  # bodies cost nothing here
+        return [self._messages[number] for _, _, number in self._waiting[:limit]]
+
+    def count_waiting(self, limit: int) -> int:
+        return min(limit, len(self._waiting))
 
     def due(self, now: datetime, limit: int) -> list[Message]:
         return [self._messages[number] for due, number in self._timers[:limit] if due <= now]
@@ -191,7 +187,7 @@ class MemoryStore:
     def find(self, entries: Collection[Entry]) -> Mapping[Entry, list[Member]]:
         return {entry: sorted(self._entries.get(entry, ()), key=_position) for entry in entries}
 
-    def messages(self, ids: Collection[int]) -> Mapping[int, Message]:
+    def messages(self, ids: Collection[int], *, light: bool = False) -> Mapping[int, Message]:  # noqa: ARG002  # likewise
         return {number: self._messages[number] for number in ids if number in self._messages}
 
     # Versions

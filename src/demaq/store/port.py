@@ -147,8 +147,8 @@ class Reader(Protocol):
     def find(self, entries: Collection[Entry]) -> Mapping[Entry, list[Member]]:
         """Those of them in which a path has a value."""
 
-    def messages(self, ids: Collection[int]) -> Mapping[int, Message]:
-        """Messages by their ids; those that are not there are left out."""
+    def messages(self, ids: Collection[int], *, light: bool = False) -> Mapping[int, Message]:
+        """Messages by their ids; those that are not there are left out. Light ones come without their bodies."""
 
     def close(self) -> None: ...
 
@@ -171,8 +171,11 @@ class Store(Reader, Protocol):
     def position(self) -> int:
         """The last position that was given; 0 before the first."""
 
-    def waiting(self, limit: int, after: Collection[int] = ()) -> list[Message]:
-        """The next messages in processing order, without those of echo queues, and without these."""
+    def waiting(self, limit: int, *, light: bool = False) -> list[Message]:
+        """The next messages in processing order, without those of echo queues. Light ones come without their bodies."""
+
+    def count_waiting(self, limit: int) -> int:
+        """How many `waiting` would give."""
 
     def due(self, now: datetime, limit: int) -> list[Message]:
         """Messages of echo queues whose time has come, in the order in which it has."""

@@ -104,8 +104,12 @@ class SqlStore(ABC):
         ((position,),) = self._rows("position")
         return int(position)
 
-    def waiting(self, limit: int, after: Collection[int] = ()) -> list[Message]:
-        return [to_message(row) for row in self._rows("waiting", limit=limit, without=self._list(after))]
+    def waiting(self, limit: int, *, light: bool = False) -> list[Message]:
+        return [to_message(row) for row in self._rows("waiting_light" if light else "waiting", limit=limit)]
+
+    def count_waiting(self, limit: int) -> int:
+        ((number,),) = self._rows("count_waiting", limit=limit)
+        return int(number)
 
     def due(self, now: datetime, limit: int) -> list[Message]:
         return [to_message(row) for row in self._rows("due", now=to_micros(now), limit=limit)]
@@ -229,8 +233,8 @@ class SqlStore(ABC):
             found[by_row[queue, path, kind, value]].append(Member(position, message))
         return found
 
-    def messages(self, ids: Collection[int]) -> Mapping[int, Message]:
-        rows = self._rows("messages", ids=self._list(ids)) if ids else []
+    def messages(self, ids: Collection[int], *, light: bool = False) -> Mapping[int, Message]:
+        rows = self._rows("messages_light" if light else "messages", ids=self._list(ids)) if ids else []
         return {row[0]: to_message(row) for row in rows}
 
     # Versions

@@ -12,6 +12,7 @@ COLUMNS = (
     "id, queue, body, properties, created, origin, cause, rule, rank, priority, due, position, processed, version,"
     " failed, retained, held"
 )
+_LIGHT = COLUMNS.replace("body", "''")  # without what makes them large
 
 
 @cache
@@ -26,7 +27,9 @@ def _read(file: str) -> dict[str, str]:
     found = {}
     for name, body in zip(parts[::2], parts[1::2], strict=True):
         assert name not in found, name
-        found[name] = _COMMENT.sub("", body).replace("{columns}", COLUMNS).strip().rstrip(";")
+        found[name] = (
+            _COMMENT.sub("", body).replace("{columns}", COLUMNS).replace("{light}", _LIGHT).strip().rstrip(";")
+        )
     return found
 
 

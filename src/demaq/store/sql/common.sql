@@ -37,6 +37,19 @@ set position = :position, processed = :at, version = :version, failed = :failed,
     ended = :ended
 where id = :message and position is null;
 
+-- name: waiting
+select {columns} from message where position is null and due is null
+order by rank desc, priority desc, id limit :limit;
+
+-- name: waiting_light
+select {light} from message where position is null and due is null
+order by rank desc, priority desc, id limit :limit;
+
+-- name: count_waiting
+-- How many wait, counted up to a limit.
+select count(*) from (select id from message where position is null and due is null
+                      order by rank desc, priority desc, id limit :limit) as next;
+
 -- name: next_due
 select min(due) from message where position is null and due is not null;
 

@@ -1,10 +1,5 @@
 -- Queries in the words of PostgreSQL. Lists are arrays.
 
--- name: waiting
-select {columns} from message
-where position is null and due is null and id <> all(:without)
-order by rank desc, priority desc, id limit :limit;
-
 -- name: due
 select {columns} from message where position is null and due <= :now order by due, id limit :limit;
 
@@ -31,6 +26,9 @@ order by e.position;
 
 -- name: messages
 select {columns} from message where id = any(:ids);
+
+-- name: messages_light
+select {light} from message where id = any(:ids);
 
 -- name: release
 -- Messages lose a slice each time that they are named; gives those that have none left.

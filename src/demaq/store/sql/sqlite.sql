@@ -1,10 +1,5 @@
 -- Queries in the words of SQLite. Lists are JSON.
 
--- name: waiting
-select {columns} from message
-where position is null and due is null and id not in (select value from json_each(:without))
-order by rank desc, priority desc, id limit :limit;
-
 -- name: due
 select {columns} from message where position is null and due <= :now order by due, id limit :limit;
 
@@ -33,6 +28,9 @@ order by e.position;
 
 -- name: messages
 select {columns} from message where id in (select value from json_each(:ids));
+
+-- name: messages_light
+select {light} from message where id in (select value from json_each(:ids));
 
 -- name: release
 -- Messages lose a slice each time that they are named; gives those that have none left.
