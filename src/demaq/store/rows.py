@@ -57,16 +57,23 @@ def properties_text(properties: Mapping[str, Value]) -> str:
     return json.dumps({name: [value.type, value.text] for name, value in properties.items()}, ensure_ascii=False)
 
 
+def properties_from(text: str | Mapping[str, Sequence[str]]) -> dict[str, Value]:
+    """From JSON, which PostgreSQL has read already."""
+    if text == "{}":
+        return {}
+    values = json.loads(text) if isinstance(text, str) else text
+    return {name: Value(*value) for name, value in values.items()}
+
+
 def to_message(row: Sequence[Any]) -> Message:
     """A row with the columns of `sql.COLUMNS`, in their order."""
     (number, queue, body, properties, created, origin, cause, rule, rank, priority, due) = row[:11]
     (position, processed, version, failed, retained, held) = row[11:]
-    values = properties if isinstance(properties, dict) else {} if properties == "{}" else json.loads(properties)
     return Message(
         id=number,
         queue=queue,
         body=body,
-        properties={name: Value(*value) for name, value in values.items()},
+        properties=properties_from(properties),
         created=to_time(created),
         origin=_ORIGINS[origin],
         cause=cause,

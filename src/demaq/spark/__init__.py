@@ -1,0 +1,1 @@
+"""Demaq on Spark. The only place that imports pyspark, which is an extra."""
