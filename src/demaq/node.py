@@ -18,7 +18,7 @@ from demaq.engine.plan import Plan, plan_from_text, plan_of
 from demaq.engine.records import Incoming
 from demaq.engine.versions import Progress
 from demaq.engine.xml import MessageRefused
-from demaq.language import ApplicationInvalid, check
+from demaq.language import ApplicationInvalid, Checked, check
 from demaq.model import (
     ECHO_PROPERTIES,
     SETTABLE_PROPERTIES,
@@ -34,6 +34,8 @@ from demaq.model import (
     SystemClock,
     Value,
 )
+from demaq.spark.executor import SparkExecutor
+from demaq.spark.session import Session, SparkUnavailable, is_master
 from demaq.store import Conflict, QueueCounts, Store, StoreUnavailable, Version, open_store
 
 _POLL = 0.05  # seconds between two looks for messages that others put into the store
@@ -80,22 +82,26 @@ class Node:
         limits: Limits | None = None,
         batch: int = 256,
         inline: bool = False,
+        spark: str = "off",
         progress: Progress = lambda _done, _total: None,
     ) -> None:
         """Open a store as the one node that processes its messages, and deploy an application if it has changed.
 
         Without an application, the version that was deployed last goes on. `limits` take the
         place of the application's own. With `inline`, rules are evaluated in this process: it starts faster, but a rule
-        that does not end takes the process with it.
+        that does not end takes the process with it. With `spark`, large batches are evaluated on Spark: `"auto"`
+        decides by what it measures, and the address of a master takes every batch there.
         """
         self._clock = clock or SystemClock()
         self._limits = limits
-        plan = None if app is None else load(app, limits)
+        checked = None if app is None else _checked(app)
+        plan = None if checked is None else _plan(checked, limits)
+        settings = {} if checked is None else checked.application.configuration.spark
         self._url = store if isinstance(store, str) and not store.startswith("memory:") else None
         self._store = open_store(store, exclusive=True) if isinstance(store, str) else store
         self._stopped = threading.Event()
         try:
-            self._executor = _executor(self._store, inline)
+            self._executor = _executor(self._store, inline, spark, settings)
             if plan is not None:
                 propose_if_new(plan, self._store, self._clock.now())
             elif not self._store.latest_version():
@@ -383,9 +389,17 @@ def _value(plan: Plan, name: str, value: Any, queue: str) -> Value:
 
 def load(app: Path | str, limits: Limits | None = None) -> Plan:
     """The plan of an application, with these limits or its own; raises `ApplicationInvalid` if it has errors."""
+    return _plan(_checked(app), limits)
+
+
+def _checked(app: Path | str) -> Checked:
     checked = check(app)
     if checked.program is None:
         raise ApplicationInvalid(checked.report)
+    return checked
+
+
+def _plan(checked: Checked, limits: Limits | None) -> Plan:
     plan = plan_of(checked)
     return plan if limits is None else replace(plan, limits=limits)
 
@@ -451,10 +465,17 @@ def _latest(store: Store, plan: Plan) -> Version | None:
     return known
 
 
-def _executor(store: Store, inline: bool) -> Executor:
+def _executor(store: Store, inline: bool, spark: str, settings: Mapping[str, str]) -> Executor:
     if inline:
         return InlineExecutor(store)
-    return LocalExecutor(store.url)
+    if spark == "off" or store.url is None:
+        return LocalExecutor(store.url)
+    if not is_master(spark):
+        raise SparkUnavailable(
+            f"`{spark}` is no place for Spark: write `auto`, `off`, `local[2]`, `spark://host:7077`, `yarn` or `k8s://…`"
+        )
+    master = settings.get("spark.master", "local[*]") if spark == "auto" else spark
+    return SparkExecutor(store.url, Session(master, settings), forced=spark != "auto")
 
 
 def _text(value: Any) -> str:

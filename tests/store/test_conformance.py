@@ -360,3 +360,11 @@ def test_the_ledger_tells_what_batches_made_from_what_came_from_elsewhere(store:
     counted = {queue: (counts.outside, counts.produced) for queue, counts in store.ledger().items()}
     assert counted == {"work": (2, 0), "errors": (1, 1)}
     assert fits(store)
+
+
+def test_notes_are_left_for_others(store: Store) -> None:
+    assert store.notes() == {}
+    store.note("b", "first", NOW)
+    store.note("a", "other", NOW)
+    store.note("b", "second", NOW + timedelta(seconds=1))
+    assert store.notes() == {"a": ("other", NOW), "b": ("second", NOW + timedelta(seconds=1))}

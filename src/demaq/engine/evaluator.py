@@ -56,6 +56,7 @@ class _Needed:
 
 
 _NOTHING: _Needed = _Needed({}, {}, {})
+_AT_ONCE = 1000  # messages for which what they ask for is loaded together, and kept
 
 
 @dataclass(slots=True)
@@ -94,13 +95,19 @@ class Evaluator:
     def process(self, batch: Batch, reader: Reader, care: Care | None = None) -> Iterator[Outcome]:
         """The outcome of each task, in their order. What rules ask for is loaded for all of them together."""
         self._care = care or Care()
-        batch = _completed(batch, reader)
         history = History(reader, self.plan, batch, self._entries_of)
-        slices = {task.message.id: self.plan.slices(task.message) for task in batch.tasks}
+        for start in range(0, len(batch.tasks), _AT_ONCE):
+            tasks = _completed(batch.tasks[start : start + _AT_ONCE], reader)
+            yield from self._process(tasks, history)
+            history.forget_bodies()
+            self._documents.trim()
+
+    def _process(self, tasks: Sequence[Task], history: History) -> Iterator[Outcome]:
+        slices = {task.message.id: self.plan.slices(task.message) for task in tasks}
         history.load(slices=(slice_ for found in slices.values() for slice_ in found))
         runs: dict[int, _Run] = {}
         failures: dict[int, Failure] = {}
-        for task in batch.tasks:
+        for task in tasks:
             if task.message.queue not in self.plan.queues:
                 failures[task.message.id] = _no_queue(task.message)
             elif not task.fires:
@@ -113,13 +120,12 @@ class Evaluator:
         while pending:
             self._load(history, pending)
             pending = [run for run in pending if not self._advance(run, history)]
-        for task in batch.tasks:
+        for task in tasks:
             self._care.begin(task.message.id, -1)
             if task.message.id in failures:
                 yield self.admission.failed(task, [failures[task.message.id]], bare=self._care.bare)
             else:
                 yield self.admission.fire(task) if task.fires else self._outcome(runs[task.message.id])
-        self._documents.trim()
 
     def _run(self, task: Task, slices: tuple[Slice, ...]) -> _Run:
         """With the rules that may do something for a message."""
@@ -386,14 +392,11 @@ class Evaluator:
         return len(self.admission.names) > self._limits.worker_names
 
 
-def _completed(batch: Batch, reader: Reader) -> Batch:
-    """With the bodies of all tasks, which a large batch comes without."""
-    light = [task.message.id for task in batch.tasks if not task.message.body]
-    if not light:
-        return batch
-    messages = reader.messages(light)
-    tasks = (task if task.message.body else replace(task, message=messages[task.message.id]) for task in batch.tasks)
-    return replace(batch, tasks=tuple(tasks))
+def _completed(tasks: Sequence[Task], reader: Reader) -> list[Task]:
+    """With the bodies of their messages, which those of a large batch come without."""
+    light = [task.message.id for task in tasks if not task.message.body]
+    messages = reader.messages(light) if light else {}
+    return [task if task.message.body else replace(task, message=messages[task.message.id]) for task in tasks]
 
 
 class _RuleFailed(Exception):

@@ -29,8 +29,9 @@ class History:
         self._members: dict[Slice, list[Member]] = {}
         self._queues: dict[str, list[Member]] = {}
         self._found: dict[Entry, list[Member]] = {}
-        self._messages: dict[int, Message] = {message.id: message for message in batch.recent}
-        self._messages |= {task.message.id: task.message for task in batch.tasks}
+        self._given: dict[int, Message] = {message.id: message for message in batch.recent}
+        self._given |= {task.message.id: task.message for task in batch.tasks}
+        self._fetched: dict[int, Message] = {}
 
     # Asking the store
 
@@ -47,15 +48,20 @@ class History:
 
     def bodies(self, ids: Iterable[int]) -> dict[int, str]:
         """The bodies of messages, in the order of the ids."""
-        wanted = list(ids)
-        absent = [number for number in wanted if number not in self._messages or not self._messages[number].body]
+        found = {number: self._fetched.get(number) or self._given.get(number) for number in ids}
+        absent = [number for number, message in found.items() if message is None or not message.body]
         if absent:
-            self._messages.update(self._reader.messages(absent))
-        return {number: self._messages[number].body for number in wanted}
+            self._fetched.update(self._reader.messages(absent))
+            found.update((number, self._fetched[number]) for number in absent)
+        return {number: message.body for number, message in found.items() if message is not None}
 
     def message(self, number: int) -> Message:
         self.bodies([number])
-        return self._messages[number]
+        return self._fetched.get(number) or self._given[number]
+
+    def forget_bodies(self) -> None:
+        """What was read in the store can be read there again."""
+        self._fetched.clear()
 
     # What was loaded, as seen from a position
 
@@ -78,7 +84,7 @@ class History:
             recent = self._recent_in_queue.get(queue, ())
             self.bodies(member.message for member in recent)
             for member in recent:
-                for one in dict.fromkeys(self._entries(self._messages[member.message])):
+                for one in dict.fromkeys(self._entries(self.message(member.message))):
                     found.setdefault(one, []).append(member)
             self._recent_found[queue] = found
         return self._recent_found[queue].get(entry, ())

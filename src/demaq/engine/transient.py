@@ -212,6 +212,12 @@ class LayeredStore:
         found = _both(stored, own)
         return [found[queue] for queue in sorted(found)]
 
+    def note(self, name: str, text: str, at: datetime) -> None:
+        self.base.note(name, text, at)
+
+    def notes(self) -> dict[str, tuple[str, datetime]]:
+        return self.base.notes()
+
     def reclaim(self, before: datetime, limit: int) -> int:
         return self.base.reclaim(before, limit) + self._memory.reclaim(before, limit)
 

@@ -3,6 +3,7 @@
 import math
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
@@ -21,7 +22,7 @@ _UNITS = {
     "week": timedelta(weeks=1),
 }
 _DURATION = re.compile(rf"\s*(\d{{1,9}})\s*({'|'.join(_UNITS)})s?\s*")
-_KEYS = ("name", "description", "keep", "limits")
+_KEYS = ("name", "description", "keep", "limits", "spark")
 _BYTES = {"kB": 1024, "MB": 1024**2, "GB": 1024**3}
 _SIZE = re.compile(rf"\s*(\d{{1,9}})\s*({'|'.join(_BYTES)})\s*")
 _MOST = {"depth": 1_000, "worker_names": 900_000}  # what the XQuery engine takes
@@ -30,12 +31,16 @@ _LINE = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """`keep`: how long messages that no rule can see any more are held for people to look at."""
+    """`keep`: how long messages that no rule can see any more are held for people to look at.
+
+    `spark` are settings of Spark, by their own names.
+    """
 
     name: str | None = None
     description: str = ""
     keep: timedelta = timedelta(days=7)
     limits: Limits = field(default_factory=Limits)
+    spark: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_configuration(root: Path, report: Report) -> Configuration:
@@ -75,6 +80,7 @@ def _configuration(source: Source, table: dict[str, Any], report: Report) -> Con
         description=_text(source, table, "description", report),
         keep=_keep(source, table, report),
         limits=_limits(source, table, report),
+        spark=_spark(source, table, report),
     )
 
 
@@ -131,6 +137,27 @@ def _limits(source: Source, table: dict[str, Any], report: Report) -> Limits:
         else:
             found[key] = number
     return Limits(**found)
+
+
+def _spark(source: Source, table: dict[str, Any], report: Report) -> dict[str, str]:
+    """`spark.executor.memory = "4g"` is a table in a table, and a setting of that name."""
+    given = table.get("spark", {})
+    if not isinstance(given, dict):
+        report.say(codes.CONFIGURATION, _place(source, "spark"), "`spark` is a table: `spark.executor.memory = …`")
+        return {}
+    found: dict[str, str] = {}
+    ahead: list[tuple[str, Any]] = [("spark", given)]
+    while ahead:
+        name, value = ahead.pop()
+        if isinstance(value, dict):
+            ahead.extend((f"{name}.{key}", inner) for key, inner in value.items())
+        elif isinstance(value, bool):
+            found[name] = str(value).lower()
+        elif isinstance(value, str | int | float):
+            found[name] = str(value)
+        else:
+            report.say(codes.CONFIGURATION, _place(source, "spark"), f"`{name}` is a text, a number, or true or false")
+    return dict(sorted(found.items()))
 
 
 def _number(value: Any) -> int | float | None:

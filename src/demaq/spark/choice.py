@@ -19,10 +19,6 @@ class Costs:
     def note_local(self, messages: int, seconds: float) -> None:
         self.local += _WEIGHT * (seconds / messages - self.local)
 
-    def note_job(self, seconds: float) -> None:
-        """A job with nothing to do."""
-        self.job = seconds
-
     def note_spark(self, messages: int, seconds: float) -> None:
         self.spark += _WEIGHT * (max(seconds - self.job, 0.1 * seconds) / messages - self.spark)
 

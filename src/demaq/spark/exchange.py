@@ -46,6 +46,11 @@ OUTCOMES = pa.schema(
         ("effects", pa.binary()),  # resets, index entries, failures, and what the outcome depends on
     ]
 )
+OUTCOMES_DDL = (
+    "message bigint, produced array<struct<queue: string, body: string, properties: string, origin: string,"
+    " cause: bigint, rule: string, rank: bigint, priority: bigint, due: bigint, transient: boolean>>, effects binary"
+)
+"""The same, as Spark writes it."""
 _ORIGINS = {origin.value: origin for origin in Origin}
 
 

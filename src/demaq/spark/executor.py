@@ -1,11 +1,10 @@
 """Rules are evaluated on Spark when a batch is large enough, and beside the node when it is not."""
 
+import importlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from demaq.engine.executor import Admission
 from demaq.engine.local import LocalExecutor
@@ -13,24 +12,21 @@ from demaq.engine.plan import Plan
 from demaq.engine.records import Batch, Incoming, Outcome
 from demaq.model import Message
 from demaq.spark.choice import Costs
-from demaq.spark.exchange import shipped, unpacked_outcomes
-from demaq.spark.partition import partitions
 from demaq.spark.session import Session
-from demaq.spark.tasks import Evaluation
 from demaq.store import Entry
+
+if TYPE_CHECKING:
+    from demaq.spark.jobs import Jobs
 
 _MOST = 50_000  # messages in one batch
 _LEAST_WAITING = 1_000  # messages that let Spark start
-_PARTS_PER_CORE = 2
-_SCHEMA = (
-    "message bigint, produced array<struct<queue: string, body: string, properties: string, origin: string,"
-    " cause: bigint, rule: string, rank: bigint, priority: bigint, due: bigint, transient: boolean>>, effects binary"
-)
+_MOST_FAILURES = 3  # jobs that may fail one after the other, before Spark is left alone for a while
+_PAUSE = 300.0  # seconds of it
 
 
 @dataclass(slots=True)
 class Tally:
-    """What was evaluated where."""
+    """How many messages were evaluated where, and how the jobs went."""
 
     local: int = 0
     spark: int = 0
@@ -43,15 +39,16 @@ class SparkExecutor:
     """Evaluates small batches in a worker beside the node, and large ones in those of Spark: with the same outcomes."""
 
     def __init__(self, url: str, session: Session, *, forced: bool = False, parts: int | None = None) -> None:
-        """With `forced`, every batch goes to Spark, which is waited for. `parts` overrides how many partitions."""
+        """With `forced`, every batch goes to Spark, which is waited for. `parts` says in how many partitions."""
         self._url = url
         self._local = LocalExecutor(url)
         self.session = session
-        self._forced = forced
+        self.forced = forced
         self._parts = parts
         self._plan: Plan | None = None
-        self._plan_sent: Any = None
-        self._is_warm = False
+        self._jobs: Jobs | None = None
+        self._failures = 0  # one after the other
+        self._not_before = 0.0
         self.costs = Costs()
         self.tally = Tally()
         if forced:
@@ -68,79 +65,60 @@ class SparkExecutor:
 
     @property
     def large(self) -> range:
-        if self._forced:
+        if self.forced:
             return range(1, _MOST + 1)
-        if self.session.failure is not None:
+        if self.session.failure is not None or time.monotonic() < self._not_before:
             return range(0)
-        worthwhile = self.costs.worthwhile if self.session.is_ready else _LEAST_WAITING
+        worthwhile = self.costs.worthwhile if self._jobs is not None else _LEAST_WAITING
         return range(0) if worthwhile is None else range(worthwhile, max(_MOST, worthwhile) + 1)
 
     def load(self, plan: Plan) -> None:
         self._plan = plan
-        self._plan_sent = None
+        self._jobs = None
         self._local.load(plan)
 
     def evaluate(self, batch: Batch) -> Sequence[Outcome]:
-        if self._is_for_spark(batch):
-            try:
-                return self._on_spark(batch)
-            except Exception as error:  # noqa: BLE001  # whatever befell Spark, the batch is evaluated
-                self.tally.failed_jobs += 1; self.last = error
-                self.tally.last_failure = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+        try:
+            jobs = self._jobs_for(batch)
+            if jobs is not None:
+                return self._on_spark(jobs, batch)
+        except Exception as error:  # noqa: BLE001  # whatever befell Spark, the batch is evaluated
+            self._note_failure(error)
         start = time.perf_counter()
         outcomes = self._local.evaluate(batch)
         self.tally.local += len(outcomes)
         self.costs.note_local(len(outcomes), time.perf_counter() - start)
         return outcomes
 
-    def _is_for_spark(self, batch: Batch) -> bool:
-        if any(task.fires for task in batch.tasks):
-            return False
-        if self._forced:
-            return True
-        if len(batch.tasks) not in self.large:
-            return False
+    def _jobs_for(self, batch: Batch) -> "Jobs | None":
+        """Where the batch is evaluated, if on Spark. The session starts meanwhile, if it is wanted."""
+        if batch.tasks[0].fires or len(batch.tasks) not in self.large:
+            return None
         self.session.start()
-        return self.session.is_ready
-
-    def _on_spark(self, batch: Batch) -> Sequence[Outcome]:
-        assert self._plan is not None
-        spark = self.session.spark
-        self._warm(spark)
-        start = time.perf_counter()
-        context = spark.sparkContext
-        parts = partitions(batch.tasks, self._plan, self._parts or _PARTS_PER_CORE * context.defaultParallelism)
-        shipment = context.broadcast(shipped(batch, parts))
-        try:
-            work = Evaluation(self._plan_on(spark), self._url, shipment)
-            found = spark.range(0, len(parts), 1, len(parts)).mapInArrow(work, _SCHEMA).toArrow()
-        finally:
-            shipment.destroy()
-        outcomes = {outcome.message: outcome for outcome in unpacked_outcomes(found)}
-        ordered = [outcomes[task.message.id] for task in batch.tasks]
-        self.tally.spark += len(ordered)
-        self.tally.jobs += 1
-        self.costs.note_spark(len(ordered), time.perf_counter() - start)
-        return ordered
-
-    def _warm(self, spark: SparkSession) -> None:
-        """Start the workers, and see what a job costs that has nothing to do."""
-        if self._is_warm:
-            return
-        assert self._plan is not None
-        number = spark.sparkContext.defaultParallelism
-        work = Evaluation(self._plan_on(spark), self._url, None)
-        for _ in range(2):
-            start = time.perf_counter()
-            spark.range(0, number, 1, number).mapInArrow(work, _SCHEMA).toArrow()
-            self.costs.note_job(time.perf_counter() - start)
-        self._is_warm = True
-
-    def _plan_on(self, spark: SparkSession) -> Any:
-        if self._plan_sent is None:
+        if not self.forced and not self.session.is_ready:
+            return None
+        if self._jobs is None:
             assert self._plan is not None
-            self._plan_sent = spark.sparkContext.broadcast(self._plan.text)
-        return self._plan_sent
+            module = importlib.import_module("demaq.spark.jobs")
+            self._jobs = module.Jobs(self.session.spark, self._plan, self._url, self._parts)
+            self.costs.job = self._jobs.warm()
+        return self._jobs
+
+    def _on_spark(self, jobs: "Jobs", batch: Batch) -> Sequence[Outcome]:
+        start = time.perf_counter()
+        outcomes = jobs.evaluate(batch)
+        self.costs.note_spark(len(outcomes), time.perf_counter() - start)
+        self.tally.spark += len(outcomes)
+        self.tally.jobs += 1
+        self._failures = 0
+        return outcomes
+
+    def _note_failure(self, error: Exception) -> None:
+        self.tally.failed_jobs += 1
+        self.tally.last_failure = (str(error).strip() or repr(error)).splitlines()[0]
+        self._failures += 1
+        if self._failures >= _MOST_FAILURES:
+            self._not_before = time.monotonic() + _PAUSE
 
     def admit(self, messages: Sequence[Incoming]) -> list[Admission]:
         return self._local.admit(messages)

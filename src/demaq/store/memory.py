@@ -30,6 +30,7 @@ class MemoryStore:
         self._resets: dict[int, list[Slice]] = {}
         self._versions: list[Version] = []
         self._retries: dict[int, int] = {}
+        self._notes: dict[str, tuple[str, datetime]] = {}
         self._ledger: dict[str, Counter[str]] = {}
 
     @property
@@ -279,6 +280,12 @@ class MemoryStore:
             QueueCounts(queue=queue, **dict(self._ledger[queue]), **dict(there[queue]))
             for queue in sorted(self._ledger)
         ]
+
+    def note(self, name: str, text: str, at: datetime) -> None:
+        self._notes[name] = text, at
+
+    def notes(self) -> dict[str, tuple[str, datetime]]:
+        return dict(sorted(self._notes.items()))
 
     def reclaim(self, before: datetime, limit: int) -> int:
         ended = [number for number, at in self._ended.items() if at < before][:limit]

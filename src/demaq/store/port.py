@@ -240,6 +240,12 @@ class Store(Reader, Protocol):
     def counts(self) -> list[QueueCounts]:
         """The ledger beside what is there, counted afresh, for each queue that ever had a message."""
 
+    def note(self, name: str, text: str, at: datetime) -> None:
+        """Leave something for other processes to read. It takes the place of what had that name before."""
+
+    def notes(self) -> dict[str, tuple[str, datetime]]:
+        """What was left, and when."""
+
     def reclaim(self, before: datetime, limit: int) -> int:
         """Delete messages whose retention ended before that time; how many."""
 

@@ -355,6 +355,13 @@ class SqlStore(ABC):
             found.append(replace(counted, waiting=waiting, retained=retained, held=held, kept=kept))
         return found
 
+    def note(self, name: str, text: str, at: datetime) -> None:
+        with self._transaction():
+            self._run("set_note", [{"name": name, "text": text, "at": to_micros(at)}])
+
+    def notes(self) -> dict[str, tuple[str, datetime]]:
+        return {name: (text, to_time(at)) for name, text, at in self._rows("notes")}
+
     def reclaim(self, before: datetime, limit: int) -> int:
         with self._transaction():
             gone = self._rows("reclaim", before=to_micros(before), limit=limit)

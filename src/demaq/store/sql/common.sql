@@ -109,6 +109,13 @@ update message set rank = :rank where queue = :queue and position is null and ra
 -- name: waiting_queues
 select distinct queue from message where position is null;
 
+-- name: set_note
+insert into note (name, text, at) values (:name, :text, :at)
+on conflict (name) do update set text = excluded.text, at = excluded.at;
+
+-- name: notes
+select name, text, at from note order by name;
+
 -- name: slices
 select slicing, key, count(*) from member where slicing = coalesce(:slicing, slicing)
 group by slicing, key order by slicing, key;
