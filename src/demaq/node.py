@@ -428,6 +428,7 @@ def retry(message: Message, store: Store, now: datetime) -> int:
         priority=message.priority,
         due=None if message.due is None else now,
         transient=message.transient,
+        keys=message.keys,
     )
     try:
         return store.retry(message.id, again, now)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from demaq.model import Message, MessageState, NewMessage, Origin, Slice, Value
+from demaq.model import Keys, Message, MessageState, NewMessage, Origin, Slice, Value
 from demaq.store import Conflict, Entry, Index, KeyKind, Member, Processed, Reset, Selection, Store, Version, open_store
 
 NOW = datetime(2007, 1, 10, 12, tzinfo=UTC)
@@ -48,6 +48,7 @@ def test_a_message_is_kept_as_it_came(store: Store) -> None:
         rule="r",
         priority=3,
         due=due,
+        keys=Keys("d1", ((0, "ü"), (2, ""))),
     )
     (number,) = store.append([written], NOW)
     message = store.messages([number])[number]
@@ -61,6 +62,7 @@ def test_a_message_is_kept_as_it_came(store: Store) -> None:
         rule="r",
         priority=3,
         due=due,
+        keys=written.keys,
     )
     assert (message.state, message.retained) == (MessageState.WAITING, True)
 

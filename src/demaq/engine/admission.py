@@ -15,7 +15,7 @@ from demaq.engine.plan import Plan
 from demaq.engine.properties import Properties
 from demaq.engine.records import Failure, Incoming, Outcome, Task
 from demaq.engine.xml import MessageRefused, ReadMessage, read_message
-from demaq.model import SYSTEM_ERRORS, Message, NewMessage, Origin, PropertyMode, QueueKind, Value
+from demaq.model import SYSTEM_ERRORS, Keys, Message, NewMessage, Origin, PropertyMode, QueueKind, Value
 from demaq.xquery.saxon import Item, Saxon, SaxonError, SaxonExhausted
 
 _ERRORS_ABOUT_ERRORS = 8  # one inside the other; more than there are levels of error queues
@@ -61,7 +61,12 @@ class Admission:
             rank=queue.rank,
             due=due,
             transient=queue.transient,
+            keys=self._keys(made),
         )
+
+    def _keys(self, made: Made) -> Keys | None:
+        digest = self._compiled.digests.get(made.queue)
+        return None if digest is None else Keys(digest, tuple(made.keys))
 
     def _may_be_too_large(self, body: str) -> bool:
         """There are at least as many elements that close as levels, and at least as many marks as names."""
@@ -129,7 +134,7 @@ class Admission:
         rule: str | None = None,
     ) -> Made:
         """With its properties. The text stays as it came."""
-        if queue not in self._compiled.computed and not given:
+        if queue not in self._compiled.computed and queue not in self._compiled.paths and not given:
             return Made(queue, body)
         values = self._compiled.values
         text = self._saxon.call(

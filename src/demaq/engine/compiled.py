@@ -1,6 +1,7 @@
 """A plan, compiled for one XQuery processor."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 
 from demaq.engine.driver import SEPARATOR, driver_text, index_name
 from demaq.engine.plan import Plan, PlanFunction
@@ -19,7 +20,7 @@ class Compiled:
     def __init__(self, plan: Plan, saxon: Saxon) -> None:
         self._plan = plan
         self._saxon = saxon
-        functions, self.identity, to_time, self.no_paths = saxon.items(driver_text())
+        functions, self.identity, to_time = saxon.items(driver_text())
         self.values = Values(saxon, to_time)
         rules, self.starts = self._compiled([rule.function for rule in plan.rules])
         self._rules = [self._rule(number, function) for number, function in enumerate(rules)]
@@ -27,10 +28,12 @@ class Compiled:
         self.reads_system = any(_reads_view(value.function) for value in plan.values)
         self.indexes = {queue: _by_path(indexes) for queue, indexes in plan.indexes_by_queue.items()}
         self.paths = self._path_functions()
+        self.digests = {queue: _digest(self.indexes[queue]) for queue in self.paths}
         self.computed = self._computed()
         self.run, self.admit, self.names = saxon.called(
             functions,
             saxon.map(self.computed),
+            saxon.map(self.paths),
             saxon.map(
                 {index_name(index.queue, index.path, index.kind.value): saxon.string("") for index in plan.indexes}
             ),
@@ -103,12 +106,16 @@ class Compiled:
         texts = []
         for queue in queues:
             parts = (
-                f'distinct-values($m ! ({path}) ! string(.)) ! ("I", "{number}", .)'
+                f'distinct-values($m ! ({path}) ! string(.)) ! ($as, "{number}", .)'
                 for number, path in enumerate(self.indexes[queue])
             )
-            texts.append(f"function($m) {{ {', '.join(parts)} }}")
+            texts.append(f"function($m, $as) {{ {', '.join(parts)} }}")
         functions = self._saxon.items(",\n".join(texts)) if texts else []
         return dict(zip(queues, functions, strict=True))
+
+
+def _digest(paths: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(paths).encode()).hexdigest()[:16]
 
 
 def _by_path(indexes: Sequence[Index]) -> dict[str, list[Index]]:

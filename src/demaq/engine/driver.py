@@ -42,12 +42,14 @@ def index_name(queue: str, path: str, kind: str) -> str:
 
 @dataclass(slots=True)
 class Made:
-    """A message for a queue, with the properties that it is given (None: without a value) and those computed for it."""
+    """A message for a queue: the properties that it is given (None: without a value), those that were computed for it,
+    and the values of indexed paths."""
 
     queue: str
     body: str
     given: dict[str, Value | None] = field(default_factory=dict)
     computed: dict[str, str] = field(default_factory=dict)
+    keys: list[tuple[int, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,9 @@ def read_made(parts: Iterator[str]) -> Made:
 
 def _read_property(part: str, parts: Iterator[str], made: Made) -> None:
     name = next(parts)
-    if part == "V":
+    if part == "K":
+        made.keys.append((int(name), next(parts)))
+    elif part == "V":
         made.computed[name] = next(parts)
     elif part == "P":
         made.given[name] = Value(next(parts), next(parts))

@@ -8,10 +8,11 @@ xquery version "3.1";
      P name type text               a property that it is given
      O name                         a property that it is given, but without a value
      V name text                    a property that is computed for it
+     K number value                 a value of an indexed path in it
      X slicing type key             a reset
      E code description line column the rule failed
      N n what*                      the rule needs something that is not loaded
-     I number value                 a value of an indexed path :)
+     I number value                 a value of an indexed path in the message that is processed :)
 
 declare namespace demaq = "http://demaq.org/runtime";
 declare namespace array = "http://www.w3.org/2005/xpath-functions/array";
@@ -151,10 +152,11 @@ declare function demaq:view(
 };
 
 (: A message that a rule makes, or that comes from outside: its text, what it is given, and what is computed for it.
-   `computed` are the properties of its queue that can be computed: name, mode, and function. :)
+   `computed` are the properties of its queue that can be computed: name, mode, and function; `paths` gives the values of
+   indexed paths. :)
 declare function demaq:message(
   $queue as xs:string, $body as node(), $given as map(*), $inherited as map(*), $computed as array(*)*,
-  $system as map(*), $rule as xs:string, $now as xs:dateTime
+  $paths as function(*)?, $system as map(*), $rule as xs:string, $now as xs:dateTime
 ) as xs:string* {
   if ($body instance of element()
       or $body instance of document-node() and count($body/*) = 1 and empty($body/text()[normalize-space()]))
@@ -169,11 +171,14 @@ declare function demaq:message(
       else if ($mode eq "inherited" and map:contains($inherited, $name)) then ()
       else $property
   return
-    if (empty($left)) then ()
+    if (empty($left) and empty($paths)) then ()
     else
       let $document := if ($body instance of document-node()) then $body else document { $body }
-      for $property in $left
-      return demaq:computed($property, $queue, $document, $given, $system, $rule, $now)
+      return (
+        for $property in $left
+        return demaq:computed($property, $queue, $document, $given, $system, $rule, $now),
+        $paths ! .($document, "K")
+      )
 };
 
 declare function demaq:computed(
@@ -226,14 +231,14 @@ declare function demaq:read($given as map(*), $name as xs:string) as xs:anyAtomi
 (: Functions that run the rules of a message, and that admit a message from outside, or one that the system makes.
 
    Everything that a rule needs beside the message comes as an argument: `rules` are arrays of a rule's number, its
-   function, its slicing, the type of the slicing's key, whether it reads its view, and its name; `slices` has for each slicing the
-   key and the members; `paths` gives the values of indexed paths. :)
+   function, its slicing, the type of the slicing's key, whether it reads its view, and its name; `slices` has for each
+   slicing the key and the members; `paths` has for each queue a function that gives the values of indexed paths. :)
 declare function demaq:functions(
-  $computed as map(*), $indexes as map(*), $collections as map(*), $separator as xs:string
+  $computed as map(*), $paths as map(*), $indexes as map(*), $collections as map(*), $separator as xs:string
 ) as function(*)+ {
   function(
     $message as document-node(), $now as xs:dateTime, $rules as array(*), $slices as map(*), $queues as map(*),
-    $lookups as map(*), $properties as map(*), $of as map(*), $system as map(*), $paths as function(*)
+    $lookups as map(*), $properties as map(*), $of as map(*), $system as map(*), $indexed as xs:string
   ) as xs:string {
     demaq:fields((
       for $rule in $rules?*
@@ -251,7 +256,9 @@ declare function demaq:functions(
               else $rule(2)($message, $slice(2)?*, demaq:cast($rule(4), $slice(1)), $view, $now)
             }?*
             return
-              if ($action instance of map(*)) then demaq:action($action, $properties, $computed, $system, $rule(6), $now) else ()
+              if ($action instance of map(*))
+              then demaq:action($action, $properties, $computed, $paths, $system, $rule(6), $now)
+              else ()
           }?*
         }
         catch demaq:missing { "N", string(count($err:value)), $err:value ! string(.) }
@@ -260,7 +267,7 @@ declare function demaq:functions(
           string(($err:column-number, 0)[1])
         }
       ),
-      $paths($message)
+      $paths($indexed) ! .($message, "I")
     ), $separator)
   },
   function(
@@ -271,7 +278,7 @@ declare function demaq:functions(
       try {
         array {
           let $typed := map:merge(for $name in map:keys($given) return map { $name : demaq:read($given, $name) })
-          return demaq:message($queue, $message, $typed, $inherited, $computed($queue)?*, $system, $rule, $now)
+          return demaq:message($queue, $message, $typed, $inherited, $computed($queue)?*, $paths($queue), $system, $rule, $now)
         }?*
       }
       catch * { "E", string($err:code), string($err:description), "0", "0" },
@@ -283,13 +290,13 @@ declare function demaq:functions(
 };
 
 declare function demaq:action(
-  $action as map(*), $properties as map(*), $computed as map(*), $system as map(*), $rule as xs:string,
-  $now as xs:dateTime
+  $action as map(*), $properties as map(*), $computed as map(*), $paths as map(*), $system as map(*),
+  $rule as xs:string, $now as xs:dateTime
 ) as xs:string* {
   switch ($action("do"))
   case "enqueue" return
     demaq:message($action("queue"), $action("body"), $action("properties"), $properties,
-                  $computed($action("queue"))?*, $system, $rule, $now)
+                  $computed($action("queue"))?*, $paths($action("queue")), $system, $rule, $now)
   case "reset" return
     if (empty($action("key"))) then ()
     else ("X", $action("slicing"), demaq:type($action("key")), string($action("key")))
@@ -302,5 +309,4 @@ declare function demaq:name($element as element()) as xs:string {
   return if ($uri = "") then local-name($element) else "Q{" || $uri || "}" || local-name($element)
 };
 
-demaq:functions#4, function($message as document-node()) { generate-id($message) }, xs:dateTime#1,
-function($message as document-node()) { () }
+demaq:functions#5, function($message as document-node()) { generate-id($message) }, xs:dateTime#1

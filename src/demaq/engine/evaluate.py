@@ -2,25 +2,25 @@
 
 from functools import lru_cache
 
-from demaq.engine.evaluator import Evaluator
+from demaq.engine.evaluator import Care, Evaluator
 from demaq.engine.plan import plan_from_text
 from demaq.engine.records import Batch, Outcome
 from demaq.store import MemoryStore, Reader, open_store
 
 
-def evaluate(plan: str, url: str | None, batch: Batch) -> list[Outcome]:
+def evaluate(plan: str, url: str | None, batch: Batch, care: Care | None = None) -> list[Outcome]:
     """The outcome of each task of a batch. The same arguments give the same outcomes, in whichever process.
 
     Without an address everything that rules may read is in the batch. What is costly to make is kept for the next call.
     """
-    return list(_evaluator(plan).process(batch, _reader(url)))
+    return list(evaluator(plan).process(batch, reader(url), care))
 
 
 @lru_cache(maxsize=2)
-def _evaluator(plan: str) -> Evaluator:
+def evaluator(plan: str) -> Evaluator:
     return Evaluator(plan_from_text(plan))
 
 
 @lru_cache(maxsize=2)
-def _reader(url: str | None) -> Reader:
+def reader(url: str | None) -> Reader:
     return MemoryStore() if url is None else open_store(url, read_only=True)

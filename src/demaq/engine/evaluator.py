@@ -31,7 +31,7 @@ class _Run:
     entries: dict[str, Entry] = field(default_factory=dict)  # by the name under which the driver looks for each
     of: bool = False
     results: dict[int, RuleResult] = field(default_factory=dict)
-    values: list[tuple[int, str]] = field(default_factory=list)
+    values: Sequence[tuple[int, str]] = ()
     has_values: bool = False
     seen: set[int] = field(default_factory=set)
     needed: "_Needed" = field(default_factory=lambda: _NOTHING)
@@ -89,6 +89,7 @@ class Evaluator:
         )
         self._wanted: dict[tuple[int, ...], tuple[str, ...]] = {}  # properties, by the rules that are evaluated
         self._nothing = self._saxon.map({})
+        self._no_queue = self._saxon.string("")
 
     # Processing
 
@@ -133,7 +134,18 @@ class Evaluator:
         own = tuple(slice_.slicing for slice_ in slices)
         rules = self._relevance.rules(message.queue, own, message.body, lambda: self._names(message))
         queues = {queue for number in rules for queue in self.plan.rules[number].reads}
-        return _Run(task, slices, rules, queues, has_values=not slices or message.queue not in self._compiled.paths)
+        run = _Run(task, slices, rules, queues)
+        known = self._known_values(message)
+        run.has_values = not slices or known is not None
+        run.values = known or ()
+        return run
+
+    def _known_values(self, message: Message) -> tuple[tuple[int, str], ...] | None:
+        """The values of indexed paths that came with a message; None if they have to be found."""
+        digest = self._compiled.digests.get(message.queue)
+        if digest is None:
+            return ()
+        return message.keys.values if message.keys is not None and message.keys.of == digest else None
 
     def _names(self, message: Message) -> Names:
         document = self._documents.one(message)
@@ -233,7 +245,7 @@ class Evaluator:
             self._properties(task.message, left),
             self._of(documents, history) if run.of else self._nothing,
             values.system(task.message, task.now) if self._compiled.reads_system else self._nothing,
-            self._compiled.no_paths if run.has_values else self._compiled.paths[task.message.queue],
+            self._no_queue if run.has_values else self._saxon.string(task.message.queue),
         )
 
     def _given(self, run: _Run, history: History) -> dict[int, Item]:
@@ -366,13 +378,15 @@ class Evaluator:
         self._documents.trim()
         return found
 
-    def _entries_of(self, message: Message) -> tuple[Entry, ...]:
-        paths = self._compiled.paths.get(message.queue)
-        if paths is None:
-            return ()
-        nothing = self._nothing
+    def _entries_of(self, message: Message, whole: Callable[[int], Message] | None = None) -> tuple[Entry, ...]:
+        known = self._known_values(message)
+        if known is not None:
+            return self._as_entries(message.queue, known)
+        if not message.body and whole is not None:
+            message = whole(message.id)
+        nothing, queue = self._nothing, self._saxon.string(message.queue)
         document, now = self._documents.one(message), self._compiled.values.time(message.created)
-        text = self._saxon.call(self._compiled.run, document, now, self._compiled.rules(()), *(nothing,) * 6, paths)
+        text = self._saxon.call(self._compiled.run, document, now, self._compiled.rules(()), *(nothing,) * 6, queue)
         return self._as_entries(message.queue, read_run(text).values)
 
     def _as_entries(self, queue: str, values: Sequence[tuple[int, str]]) -> tuple[Entry, ...]:

@@ -7,12 +7,15 @@ from demaq.engine.records import Batch
 from demaq.model import Message, Slice
 from demaq.store import Entry, Member, Reader
 
+FindEntries = Callable[[Message, Callable[[int], Message]], Iterable[Entry]]
+"""The values of indexed paths in a message; the function that it is given reads a message whole, if need be."""
+
 
 class History:
     """The retained messages before a position. Everything is asked of the store once for the whole batch."""
 
-    def __init__(self, reader: Reader, plan: Plan, batch: Batch, entries: Callable[[Message], Iterable[Entry]]) -> None:
-        """`entries` gives the values of indexed paths in a message that the store does not know yet."""
+    def __init__(self, reader: Reader, plan: Plan, batch: Batch, entries: FindEntries) -> None:
+        """`entries` gives the values of indexed paths in a message that is not processed yet."""
         self._reader = reader
         self._entries = entries
         self._resets = batch.resets
@@ -81,10 +84,8 @@ class History:
         queue = entry.index.queue
         if queue not in self._recent_found:
             found: dict[Entry, list[Member]] = {}
-            recent = self._recent_in_queue.get(queue, ())
-            self.bodies(member.message for member in recent)
-            for member in recent:
-                for one in dict.fromkeys(self._entries(self.message(member.message))):
+            for member in self._recent_in_queue.get(queue, ()):
+                for one in dict.fromkeys(self._entries(self._given[member.message], self.message)):
                     found.setdefault(one, []).append(member)
             self._recent_found[queue] = found
         return self._recent_found[queue].get(entry, ())

@@ -3,7 +3,7 @@
 from demaq.model.clock import Clock, ManualClock, SystemClock
 from demaq.model.collection import Collection
 from demaq.model.limits import Limits
-from demaq.model.message import Message, MessageState, NewMessage, Origin, Slice, Value
+from demaq.model.message import Keys, Message, MessageState, NewMessage, Origin, Slice, Value
 from demaq.model.property import (
     COMMUNICATION_PROPERTIES,
     ECHO_PROPERTIES,
@@ -35,6 +35,7 @@ __all__ = [
     "Clock",
     "Collection",
     "Interface",
+    "Keys",
     "Limits",
     "ManualClock",
     "Message",

@@ -43,6 +43,15 @@ class Slice:
 
 
 @packed
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The values of indexed paths in a message, each with the number of its path. `of` is the digest of the paths."""
+
+    of: str
+    values: tuple[tuple[int, str], ...]
+
+
+@packed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMessage:
     """A message that is about to be put into a queue. `transient` says that it lives in memory only.
@@ -60,6 +69,7 @@ class NewMessage:
     priority: int = 0
     due: datetime | None = None
     transient: bool = False
+    keys: Keys | None = None
 
 
 @packed
@@ -85,3 +95,4 @@ class Message:
     retained: bool = True
     held: bool = False  # it is in an outgoing gateway, and still to be sent
     transient: bool = False
+    keys: Keys | None = None

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from demaq.engine.records import Batch, Outcome, Task
 from demaq.model import Message, NewMessage, Origin, Slice
 from demaq.spark.partition import Partition
-from demaq.store.rows import properties_from, properties_text, to_micros, to_time
+from demaq.store.rows import keys_from, keys_text, properties_from, properties_text, to_micros, to_time
 
 _TASKS = pa.schema(
     [
@@ -23,6 +23,7 @@ _TASKS = pa.schema(
         ("queue", pa.dictionary(pa.int32(), pa.string())),
         ("properties", pa.string()),
         ("created", pa.int64()),
+        ("keys", pa.string()),
     ]
 )
 _PRODUCED = pa.struct(
@@ -37,6 +38,7 @@ _PRODUCED = pa.struct(
         ("priority", pa.int64()),
         ("due", pa.int64()),
         ("transient", pa.bool_()),
+        ("keys", pa.string()),
     ]
 )
 OUTCOMES = pa.schema(
@@ -48,7 +50,8 @@ OUTCOMES = pa.schema(
 )
 OUTCOMES_DDL = (
     "message bigint, produced array<struct<queue: string, body: string, properties: string, origin: string,"
-    " cause: bigint, rule: string, rank: bigint, priority: bigint, due: bigint, transient: boolean>>, effects binary"
+    " cause: bigint, rule: string, rank: bigint, priority: bigint, due: bigint, transient: boolean, keys: string>>,"
+    " effects binary"
 )
 """The same, as Spark writes it."""
 _ORIGINS = {origin.value: origin for origin in Origin}
@@ -83,6 +86,7 @@ def shipped(batch: Batch, parts: Sequence[Partition]) -> Shipment:
             pa.array([message.queue for message in messages]).dictionary_encode(),
             pa.array([properties_text(message.properties) for message in messages], pa.string()),
             pa.array([to_micros(message.created) for message in messages], pa.int64()),
+            pa.array([None if message.keys is None else keys_text(message.keys) for message in messages], pa.string()),
         ],
         schema=_TASKS,
     )
@@ -107,9 +111,14 @@ def unpacked(shipment: Shipment, part: int) -> Batch:
     tasks: list[Task] = []
     mates: list[Message] = []
     columns = (table[name].to_pylist() for name in _TASKS.names[1:])
-    for is_evaluated, number, position, queue, properties, created in zip(*columns, strict=True):
+    for is_evaluated, number, position, queue, properties, created, keys in zip(*columns, strict=True):
         message = here.get(number) or Message(
-            id=number, queue=queue, body="", properties=properties_from(properties), created=to_time(created)
+            id=number,
+            queue=queue,
+            body="",
+            properties=properties_from(properties),
+            created=to_time(created),
+            keys=None if keys is None else keys_from(keys),
         )
         if is_evaluated:
             tasks.append(Task(message=message, position=position, now=shipment.now))
@@ -129,6 +138,7 @@ def _at(message: Message, position: int) -> Message:
         created=message.created,
         position=position,
         transient=message.transient,
+        keys=message.keys,
     )
 
 
@@ -148,6 +158,7 @@ def packed_outcomes(outcomes: Sequence[Outcome]) -> pa.RecordBatch:
         [message.priority for message in made],
         [None if message.due is None else to_micros(message.due) for message in made],
         [message.transient for message in made],
+        [None if message.keys is None else keys_text(message.keys) for message in made],
     ]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, _PRODUCED, strict=True)]
     produced = pa.StructArray.from_arrays(arrays, fields=list(_PRODUCED))
@@ -191,7 +202,9 @@ _NOTHING: tuple[Any, ...] = ((), (), (), frozenset(), frozenset())
 
 def _messages(structs: pa.StructArray) -> Iterable[NewMessage]:
     columns = (structs.field(number).to_pylist() for number in range(structs.type.num_fields))
-    for queue, body, properties, origin, cause, rule, rank, priority, due, transient in zip(*columns, strict=True):
+    for queue, body, properties, origin, cause, rule, rank, priority, due, transient, keys in zip(
+        *columns, strict=True
+    ):
         yield NewMessage(
             queue=queue,
             body=body,
@@ -203,4 +216,5 @@ def _messages(structs: pa.StructArray) -> Iterable[NewMessage]:
             priority=priority,
             due=None if due is None else to_time(due),
             transient=transient,
+            keys=None if keys is None else keys_from(keys),
         )

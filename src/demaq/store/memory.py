@@ -69,6 +69,7 @@ class MemoryStore:
             priority=message.priority,
             due=message.due,
             transient=message.transient,
+            keys=message.keys,
         )
         if message.due is None:
             insort(self._waiting, (-message.rank, -message.priority, number))

@@ -27,7 +27,7 @@ _LOCK = 0x44454D51  # the key of the advisory lock that a node holds
 # does not know yet how large they have become.
 _BY_KEYS = "set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set jit = off"
 _PARAMETER = re.compile(r"(?<!:):(\w+)")
-_COPIED = ("id", "queue", "body", "properties", "created", "origin", "cause", "rule", "rank", "priority", "due")
+_COPIED = ("id", "queue", "body", "properties", "created", "origin", "cause", "rule", "rank", "priority", "due", "keys")
 
 
 @cache

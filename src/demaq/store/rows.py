@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from demaq.model import Message, MessageState, NewMessage, Origin, Value
+from demaq.model import Keys, Message, MessageState, NewMessage, Origin, Value
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -48,7 +48,17 @@ def message_row(number: int, message: NewMessage, created: int) -> dict[str, Any
         "rank": message.rank,
         "priority": message.priority,
         "due": None if message.due is None else to_micros(message.due),
+        "keys": None if message.keys is None else keys_text(message.keys),
     }
+
+
+def keys_text(keys: Keys) -> str:
+    return json.dumps([keys.of, *keys.values], ensure_ascii=False)
+
+
+def keys_from(text: str) -> Keys:
+    of, *values = json.loads(text)
+    return Keys(of, tuple((number, value) for number, value in values))
 
 
 def properties_text(properties: Mapping[str, Value]) -> str:
@@ -68,7 +78,7 @@ def properties_from(text: str | Mapping[str, Sequence[str]]) -> dict[str, Value]
 def to_message(row: Sequence[Any]) -> Message:
     """A row with the columns of `sql.COLUMNS`, in their order."""
     (number, queue, body, properties, created, origin, cause, rule, rank, priority, due) = row[:11]
-    (position, processed, version, failed, retained, held) = row[11:]
+    (position, processed, version, failed, retained, held, keys) = row[11:]
     return Message(
         id=number,
         queue=queue,
@@ -87,6 +97,7 @@ def to_message(row: Sequence[Any]) -> Message:
         state=_state(position, failed),
         retained=position is None or retained > 0,
         held=held > 0,
+        keys=None if keys is None else keys_from(keys),
     )
 
 

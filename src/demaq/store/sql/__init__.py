@@ -10,7 +10,7 @@ _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 
 COLUMNS = (
     "id, queue, body, properties, created, origin, cause, rule, rank, priority, due, position, processed, version,"
-    " failed, retained, held"
+    " failed, retained, held, keys"
 )
 _LIGHT = COLUMNS.replace("body", "''")  # without what makes them large
 
