@@ -36,3 +36,15 @@ def test_ids_increase_over_both_layers(tmp_path: Path) -> None:
     assert ids == sorted(set(ids))
     assert [message.id for message in store.waiting(20)] == [number for number in ids if number != ids[2]]
     store.close()
+
+
+def test_a_batch_comes_into_both_layers_once(tmp_path: Path) -> None:
+    store = LayeredStore(open_store(f"sqlite:///{tmp_path / 'log.db'}"))
+    fleeting = NewMessage(queue="t", body="<a/>", transient=True)
+    lasting = NewMessage(queue="p", body="<a/>")
+    ids = store.append_once("loader", 1, [fleeting, lasting, fleeting], NOW)
+    assert ids is not None
+    assert [store.messages([number])[number].queue for number in ids] == ["t", "p", "t"]
+    assert store.append_once("loader", 1, [fleeting, lasting], NOW) is None
+    assert {message.id for message in store.waiting(20)} == set(ids)
+    store.close()

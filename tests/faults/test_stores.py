@@ -73,9 +73,10 @@ def test_a_store_that_an_older_version_wrote(kind: str, tmp_path: Path, monkeypa
     def check_with(url: str) -> None:
         older = open_store(url, exclusive=True)
         older.append([NewMessage(queue="q", body="<a/>")], NOW)
-        steps = {**migrations(kind), 2: "alter table message add column colour text;\n"}
+        step = max(migrations(kind)) + 1
+        steps = {**migrations(kind), step: "alter table message add column colour text;\n"}
         monkeypatch.setattr(f"demaq.store.{kind}.migrations", lambda _: steps)
-        monkeypatch.setattr(f"demaq.store.{kind}.newest", lambda _: 2)
+        monkeypatch.setattr(f"demaq.store.{kind}.newest", lambda _: step)
         for exclusive in (False, True):
             with pytest.raises(StoreLocked if exclusive else StoreOutdated):
                 open_store(url, exclusive=exclusive)

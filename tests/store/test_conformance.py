@@ -5,7 +5,20 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from demaq.model import Keys, Message, MessageState, NewMessage, Origin, Slice, Value
-from demaq.store import Conflict, Entry, Index, KeyKind, Member, Processed, Reset, Selection, Store, Version, open_store
+from demaq.store import (
+    Conflict,
+    Entry,
+    Index,
+    KeyKind,
+    Member,
+    Processed,
+    Reset,
+    Selection,
+    Store,
+    StoreError,
+    Version,
+    open_store,
+)
 
 NOW = datetime(2007, 1, 10, 12, tzinfo=UTC)
 BY_ID = Index("work", "/a/id", KeyKind.TEXT)
@@ -73,6 +86,35 @@ def test_ids_increase(store: Store) -> None:
     second = store.append([new()], NOW)
     assert [*first, *range(reserved, reserved + 5), *second] == list(range(1, 9))
     assert store.append([], NOW) == []
+
+
+def test_a_batch_that_is_tried_again_comes_in_once(store: Store) -> None:
+    assert store.append_once("loader", 7, [new(), new("other")], NOW) == [1, 2]
+    assert store.append_once("loader", 7, [new(), new("other")], NOW) is None
+    assert store.append_once("loader", 8, [], NOW) == []
+    assert store.append_once("loader", 8, [new()], NOW) is None
+    assert store.append_once("another", 7, [new()], NOW) == [3]
+    assert ids(store.waiting(10)) == [1, 2, 3]
+    assert {queue: counts.outside for queue, counts in store.ledger().items()} == {"work": 2, "other": 1}
+    assert fits(store)
+
+
+def test_a_batch_that_does_not_come_in_can_be_tried_again(address: str) -> None:
+    store = open_store(address)
+    with pytest.raises(StoreError):
+        store.append_once("loader", 1, [new(), new(body=None)], NOW)  # type: ignore[arg-type]
+    assert store.waiting(10) == []
+    assert store.append_once("loader", 1, [new()], NOW) is not None
+    store.close()
+
+
+def test_a_batch_is_known_to_those_who_open_the_store_later(address: str) -> None:
+    store = open_store(address)
+    store.append_once("loader", 1, [new()], NOW)
+    store.close()
+    again = open_store(address)
+    assert again.append_once("loader", 1, [new()], NOW) is None
+    again.close()
 
 
 def test_what_is_not_there_is_left_out(store: Store) -> None:

@@ -43,6 +43,15 @@ class LayeredStore:
             self._memory.insert(number, message, at, "outside")
         return ids
 
+    def append_once(self, query: str, batch: int, messages: Sequence[NewMessage], at: datetime) -> list[int] | None:
+        """The store remembers the batch. Messages of transient queues come in after the others."""
+        self._free = range(0)
+        stored = self.base.append_once(query, batch, [one for one in messages if not one.transient], at)
+        if stored is None:
+            return None
+        numbers, own = iter(stored), iter(self.append([one for one in messages if one.transient], at))
+        return [next(own if message.transient else numbers) for message in messages]
+
     def _take(self, number: int) -> list[int]:
         if len(self._free) < number:
             first = self.base.reserve(max(_BLOCK, number))

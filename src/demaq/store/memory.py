@@ -29,6 +29,7 @@ class MemoryStore:
         self._ended: dict[int, datetime] = {}
         self._resets: dict[int, list[Slice]] = {}
         self._versions: list[Version] = []
+        self._appended: set[tuple[str, int]] = set()
         self._retries: dict[int, int] = {}
         self._notes: dict[str, tuple[str, datetime]] = {}
         self._ledger: dict[str, Counter[str]] = {}
@@ -48,6 +49,12 @@ class MemoryStore:
         for number, message in zip(ids, messages, strict=True):
             self.insert(number, message, at, "outside")
         return ids
+
+    def append_once(self, query: str, batch: int, messages: Sequence[NewMessage], at: datetime) -> list[int] | None:
+        if (query, batch) in self._appended:
+            return None
+        self._appended.add((query, batch))
+        return self.append(messages, at)
 
     def reserve(self, number: int) -> int:
         first = self._next_id

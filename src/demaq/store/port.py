@@ -163,6 +163,9 @@ class Store(Reader, Protocol):
     def append(self, messages: Sequence[NewMessage], at: datetime) -> list[int]:
         """Put messages from outside into the log, in one transaction. They are durable when this returns."""
 
+    def append_once(self, query: str, batch: int, messages: Sequence[NewMessage], at: datetime) -> list[int] | None:
+        """The same for a batch that may be tried again: None, and nothing changes, if it came in before."""
+
     def reserve(self, number: int) -> int:
         """Take so many ids out of use; the first of them."""
 

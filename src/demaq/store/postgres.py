@@ -27,6 +27,8 @@ _LOCK = 0x44454D51  # the key of the advisory lock that a node holds
 # does not know yet how large they have become.
 _BY_KEYS = "set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set jit = off"
 _PARAMETER = re.compile(r"(?<!:):(\w+)")
+_NUMBER = r"^[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]{1,3})?$"
+_LONGEST_NUMBER = 400  # characters
 _COPIED = ("id", "queue", "body", "properties", "created", "origin", "cause", "rule", "rank", "priority", "due", "keys")
 
 
@@ -39,8 +41,32 @@ def _placeholders(text: str) -> str:
     return _PARAMETER.sub(r"%(\1)s", text.replace("%", "%%"))
 
 
+class PostgresDialect:
+    """Lists are arrays."""
+
+    def property_of(self, parameter: str) -> str:
+        return f"(properties -> cast(:{parameter} as text) ->> 1)"
+
+    def property_name(self, name: str) -> str:
+        return name
+
+    def number_of(self, text: str) -> str:
+        return f"case when length({text}) < {_LONGEST_NUMBER} and {text} ~ '{_NUMBER}' then cast({text} as numeric) end"
+
+    def bytewise(self, text: str) -> str:
+        return f'({text}) collate "C"'
+
+    def is_among(self, column: str, parameter: str) -> str:
+        return f"{column} = any(:{parameter})"
+
+    def list_of(self, values: Collection[int] | Collection[str]) -> Any:
+        return list(values)
+
+
 class PostgresStore(SqlStore):
     """One connection to a database. Others may append and read meanwhile; one node alone processes."""
+
+    dialect = PostgresDialect()
 
     def __init__(self, url: str, *, exclusive: bool = False, migrate: bool = False) -> None:
         self._url = url
@@ -131,6 +157,12 @@ class PostgresStore(SqlStore):
         with self._translated():
             return self._connection.execute(_placeholders(text), parameters).fetchall()
 
+    def _batches(self, text: str, parameters: Parameters, size: int) -> Iterator[list[Row]]:
+        with self._connection.cursor("scan") as cursor:
+            cursor.execute(_placeholders(text), parameters)
+            while rows := cursor.fetchmany(size):
+                yield rows
+
     def _run(self, query: str, rows: Sequence[Parameters]) -> int:
         if not rows:
             return 0
@@ -151,12 +183,6 @@ class PostgresStore(SqlStore):
 
     def _finish(self, rows: Sequence[Parameters]) -> int:
         return self._run("finish_message", rows)
-
-    def _is_among(self, column: str, parameter: str) -> str:
-        return f"{column} = any(:{parameter})"
-
-    def _list(self, values: Collection[int] | Collection[str]) -> Any:
-        return list(values)
 
     def _member_rows(self, slices: Sequence[tuple[str, str]]) -> list[Row]:
         return self._rows("members", slicings=[name for name, _ in slices], keys=[key for _, key in slices])

@@ -26,8 +26,32 @@ _DIALECT = "sqlite"
 _WAIT = 30.0  # seconds, for another process to finish its transaction
 
 
+class SqliteDialect:
+    """Lists are JSON."""
+
+    def property_of(self, parameter: str) -> str:
+        return f"json_extract(properties, :{parameter})"
+
+    def property_name(self, name: str) -> str:
+        return f'$."{name}"[1]'
+
+    def number_of(self, text: str) -> str:
+        return f"case when {text} not in ('INF', '-INF', 'NaN') then cast({text} as real) end"
+
+    def bytewise(self, text: str) -> str:
+        return text
+
+    def is_among(self, column: str, parameter: str) -> str:
+        return f"{column} in (select value from json_each(:{parameter}))"
+
+    def list_of(self, values: Collection[int] | Collection[str]) -> Any:
+        return json.dumps(list(values))
+
+
 class SqliteStore(SqlStore):
     """One connection to a file. Other processes may append and read meanwhile; one node alone processes."""
+
+    dialect = SqliteDialect()
 
     def __init__(
         self, path: Path | str, *, exclusive: bool = False, migrate: bool = False, read_only: bool = False
@@ -138,6 +162,11 @@ class SqliteStore(SqlStore):
         with self._translated():
             return self._connection.execute(text, parameters).fetchall()
 
+    def _batches(self, text: str, parameters: Parameters, size: int) -> Iterator[list[Row]]:
+        cursor = self._connection.execute(text, parameters)
+        while rows := cursor.fetchmany(size):
+            yield rows
+
     def _run(self, query: str, rows: Sequence[Parameters]) -> int:
         return self._connection.executemany(self._queries[query], rows).rowcount if rows else 0
 
@@ -146,12 +175,6 @@ class SqliteStore(SqlStore):
 
     def _finish(self, rows: Sequence[Parameters]) -> int:
         return self._run("finish_message", rows)
-
-    def _is_among(self, column: str, parameter: str) -> str:
-        return f"{column} in (select value from json_each(:{parameter}))"
-
-    def _list(self, values: Collection[int] | Collection[str]) -> Any:
-        return json.dumps(list(values))
 
     def _member_rows(self, slices: Sequence[tuple[str, str]]) -> list[Row]:
         return self._rows("members", slices=json.dumps(slices))

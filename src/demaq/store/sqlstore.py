@@ -13,6 +13,7 @@ from demaq.store.effects import Effects, effects
 from demaq.store.errors import Conflict
 from demaq.store.port import Entry, Index, KeyKind, Member, Processed, QueueCounts, Reset, Selection, Version
 from demaq.store.rows import indexed, message_row, to_message, to_micros, to_time
+from demaq.store.scan import Constraint, Dialect, Op, Scan, conditions, query
 from demaq.store.sql import COLUMNS
 
 Row = tuple[Any, ...]
@@ -21,6 +22,8 @@ Parameters = Mapping[str, Any]
 
 class SqlStore(ABC):
     """The log in tables. A subclass runs statements, and translates what its driver raises."""
+
+    dialect: Dialect
 
     # What a database does in its own way
 
@@ -41,6 +44,10 @@ class SqlStore(ABC):
         """The rows that a query gives which is put together here."""
 
     @abstractmethod
+    def _batches(self, text: str, parameters: Parameters, size: int) -> Iterator[list[Row]]:
+        """The same, so many at a time, without holding all of them."""
+
+    @abstractmethod
     def _run(self, query: str, rows: Sequence[Parameters]) -> int:
         """Run a named statement for each row of parameters; how many rows it changed."""
 
@@ -51,14 +58,6 @@ class SqlStore(ABC):
     @abstractmethod
     def _finish(self, rows: Sequence[Parameters]) -> int:
         """Give messages their positions; how many had none."""
-
-    @abstractmethod
-    def _is_among(self, column: str, parameter: str) -> str:
-        """A condition: the column has a value of a list that is passed as a parameter."""
-
-    @abstractmethod
-    def _list(self, values: Collection[int] | Collection[str]) -> Any:
-        """A list as a parameter."""
 
     @abstractmethod
     def _member_rows(self, slices: Sequence[tuple[str, str]]) -> list[Row]: ...
@@ -75,9 +74,18 @@ class SqlStore(ABC):
         if not messages:
             return []
         with self._transaction():
-            first = self._take_ids(len(messages))
-            ids = list(range(first, first + len(messages)))
-            self._insert(list(zip(ids, messages, strict=True)), to_micros(at), "outside")
+            return self._append(messages, at)
+
+    def append_once(self, query: str, batch: int, messages: Sequence[NewMessage], at: datetime) -> list[int] | None:
+        with self._transaction():
+            if not self._run("insert_appended", [{"query": query, "batch": batch, "at": to_micros(at)}]):
+                return None
+            return self._append(messages, at) if messages else []
+
+    def _append(self, messages: Sequence[NewMessage], at: datetime) -> list[int]:
+        first = self._take_ids(len(messages))
+        ids = list(range(first, first + len(messages)))
+        self._insert(list(zip(ids, messages, strict=True)), to_micros(at), "outside")
         return ids
 
     def reserve(self, number: int) -> int:
@@ -206,10 +214,10 @@ class SqlStore(ABC):
         """Each time that a message is named it loses a slice; those that have no other are no longer retained."""
         if not released:
             return
-        ended = [number for number, left in self._rows("release", ids=self._list(released)) if left == 0]
+        ended = [number for number, left in self._rows("release", ids=self.dialect.list_of(released)) if left == 0]
         if ended:
-            self._run("end_messages", [{"at": at, "ids": self._list(ended)}])
-            self._run("forget_entries", [{"ids": self._list(ended)}])
+            self._run("end_messages", [{"at": at, "ids": self.dialect.list_of(ended)}])
+            self._run("forget_entries", [{"ids": self.dialect.list_of(ended)}])
 
     # Reading
 
@@ -222,7 +230,7 @@ class SqlStore(ABC):
 
     def retained(self, queues: Collection[str]) -> Mapping[str, list[Member]]:
         found: dict[str, list[Member]] = {queue: [] for queue in queues}
-        for queue, position, message in self._rows("retained", queues=self._list(queues)) if queues else ():
+        for queue, position, message in self._rows("retained", queues=self.dialect.list_of(queues)) if queues else ():
             found[queue].append(Member(position, message))
         return found
 
@@ -234,7 +242,7 @@ class SqlStore(ABC):
         return found
 
     def messages(self, ids: Collection[int], *, light: bool = False) -> Mapping[int, Message]:
-        rows = self._rows("messages_light" if light else "messages", ids=self._list(ids)) if ids else []
+        rows = self._rows("messages_light" if light else "messages", ids=self.dialect.list_of(ids)) if ids else []
         return {row[0]: to_message(row) for row in rows}
 
     # Versions
@@ -317,13 +325,37 @@ class SqlStore(ABC):
         if not selection.everything:
             yield "(position is null or retained > 0 or held > 0)", "", None
         if selection.ids is not None:
-            yield self._is_among("id", "ids"), "ids", self._list(selection.ids)
+            yield self.dialect.is_among("id", "ids"), "ids", self.dialect.list_of(selection.ids)
         if selection.caused_by is not None:
             yield "cause = :caused_by", "caused_by", selection.caused_by
         if selection.origin is not None:
             yield f"origin = '{selection.origin.value}'", "", None
         if selection.timers:
             yield "position is null and due is not null", "", None
+
+    # Scanning
+
+    def scan(self, scan: Scan, size: int) -> Iterator[list[Row]]:
+        """Rows, so many at a time; all as they are at one moment."""
+        text, parameters = query(scan, self.dialect)
+        with self._snapshot():
+            yield from self._batches(text, parameters, size)
+
+    def extent(self, table: str, column: str, constraints: Sequence[Constraint]) -> tuple[int, int] | None:
+        """The least and the greatest value of a column; None if there is none."""
+        where, parameters = conditions(table, constraints, self.dialect)
+        ends = [f"(select {end}({column}) from {table}{where})" for end in ("min", "max")]
+        ((first, last),) = self._text_rows(f"select {', '.join(ends)}", parameters)
+        return None if first is None else (int(first), int(last))
+
+    def position_after(self, position: int, rows: int, constraints: Sequence[Constraint]) -> int | None:
+        """The position at which so many messages were processed after another; None if there are not so many."""
+        where, parameters = conditions(
+            "message", [Constraint("position", Op.MORE, position), *constraints], self.dialect
+        )
+        text = f"select position from message{where} order by position limit 1 offset {rows - 1}"
+        found = self._text_rows(text, parameters)
+        return int(found[0][0]) if found else None
 
     def slices(self, slicing: str | None = None) -> list[tuple[Slice, int]]:
         return [(Slice(name, key), size) for name, key, size in self._rows("slices", slicing=slicing)]
@@ -366,7 +398,7 @@ class SqlStore(ABC):
         with self._transaction():
             gone = self._rows("reclaim", before=to_micros(before), limit=limit)
             if gone:
-                self._run("forget_resets", [{"ids": self._list([number for number, _ in gone])}])
+                self._run("forget_resets", [{"ids": self.dialect.list_of([number for number, _ in gone])}])
             counted = Counter(queue for _, queue in gone)
             self._run("count_reclaimed", [{"queue": queue, "number": n} for queue, n in sorted(counted.items())])
         return len(gone)

@@ -97,6 +97,9 @@ select distinct slicing from member;
 -- A slicing is gone; gives those who were members of its slices.
 delete from member where slicing = :slicing returning message;
 
+-- name: insert_appended
+insert into appended (query, batch, at) values (:query, :batch, :at) on conflict do nothing;
+
 -- name: insert_retry
 insert into retry (message, again) values (:message, :again) on conflict do nothing;
 
