@@ -1,7 +1,10 @@
 """The node: a program, a store and an executor, put together."""
 
+import json
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -41,6 +44,7 @@ from demaq.store import Conflict, QueueCounts, Store, StoreUnavailable, Version,
 _POLL = 0.05  # seconds between two looks for messages that others put into the store
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0  # seconds, before the store is tried again
 _HOUSEKEEPING = timedelta(minutes=1)
+_TELL_PAUSE = 2.0  # seconds between two reports of Spark
 
 
 class QueueUnknown(DemaqError):
@@ -114,6 +118,7 @@ class Node:
             raise
         self.log = Log(self._engine.store)
         self._swept = self._clock.now()
+        self._told, self._tell_at = "", 0.0
         self._is_idle = False
 
     def __enter__(self) -> "Node":
@@ -127,6 +132,8 @@ class Node:
     def close(self) -> None:
         """Stop. Whatever was acknowledged is in the store."""
         self._executor.close()
+        with suppress(StoreUnavailable):
+            self._tell_of_spark(now=True)
         self._store.close()
 
     @property
@@ -156,12 +163,28 @@ class Node:
 
     def step(self) -> Step | None:
         """Process one batch; None if nothing waits."""
-        return self._engine.step()
+        step = self._engine.step()
+        self._tell_of_spark()
+        return step
+
+    @property
+    def spark(self) -> dict[str, Any] | None:
+        """What was evaluated on Spark, and why; None without it."""
+        return self._executor.report() if isinstance(self._executor, SparkExecutor) else None
+
+    def _tell_of_spark(self, now: bool = False) -> None:
+        """Other processes can read it in the store."""
+        if not isinstance(self._executor, SparkExecutor) or (not now and time.monotonic() < self._tell_at):
+            return
+        report = json.dumps(self._executor.report())
+        if report != self._told:
+            self._store.note("spark", report, self._clock.now())
+        self._told, self._tell_at = report, time.monotonic() + _TELL_PAUSE
 
     def run_until_idle(self, most: int | None = None) -> int:
         """Process until nothing waits, and no timer is due; how many messages. Beyond `most` it is `NeverIdle`."""
         total = 0
-        while (step := self._engine.step()) is not None:
+        while (step := self.step()) is not None:
             total += step.processed
             if most is not None and total > most:
                 raise NeverIdle(f"after {total:,} messages the application has not come to rest: do its rules end?")
@@ -176,7 +199,7 @@ class Node:
         """Process messages as they come, until `stop` is called. While the store cannot be reached, wait for it."""
         while not self._stopped.is_set():
             try:
-                step = self._engine.step()
+                step = self.step()
                 self._sweep(is_idle=step is None)
                 if step is None:
                     self._stopped.wait(self._pause())
@@ -250,7 +273,7 @@ class Node:
     def watch(self, queue: str, *, after: int = 0) -> Iterator[Message]:
         """The messages that come into a queue, as they come, processing meanwhile. Ends when the node is idle."""
         while True:
-            step = self._engine.step()
+            step = self.step()
             for message in self.log.messages(queue, everything=True, after=after):
                 after = message.id
                 yield message

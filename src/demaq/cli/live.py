@@ -17,9 +17,10 @@ _BAR = 30
 
 
 class Live:
-    """Redraws a few lines in place. Where the output is no terminal it says nothing."""
+    """Redraws a few lines in place. Where the output is no terminal it only says how Spark is."""
 
     def __init__(self, quiet: bool = False) -> None:
+        self._is_quiet = quiet
         self._is_shown = sys.stdout.isatty() and not quiet
         self._node: Node | None = None
         self._lines = 0
@@ -27,6 +28,7 @@ class Live:
         self._before: dict[str, int] = {}
         self._processed = 0
         self._trouble = ""
+        self._spark = ""
 
     @contextmanager
     def showing(self, node: Node) -> Iterator[None]:
@@ -40,8 +42,20 @@ class Live:
 
     def step(self, step: Step) -> None:
         self._processed += step.processed
+        self._tell_of_spark()
         if self._is_shown and time.monotonic() - self._drawn >= _EVERY:
             self._draw()
+
+    def _tell_of_spark(self) -> None:
+        """Say when Spark begins to take part, and when it cannot."""
+        spark = None if self._node is None or self._is_quiet else self._node.spark
+        if spark is None or spark["state"] == self._spark:
+            return
+        self._spark = spark["state"]
+        if not self._spark.startswith("not started"):
+            self._erase()
+            pages = f"; its pages are at {spark['ui']}" if spark["ui"] else ""
+            click.echo(f"Spark ({spark['master']}): {self._spark}{pages}")
 
     def trouble(self, error: StoreUnavailable) -> None:
         """The store cannot be reached: say so once for each reason."""

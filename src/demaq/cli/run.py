@@ -2,9 +2,10 @@
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 import click
 
@@ -26,18 +27,24 @@ from demaq.store import shown
 @store_option
 @click.option("--until-idle", is_flag=True, help="Stop when nothing waits, and no timer is due.")
 @click.option("--batch", type=click.IntRange(1), default=256, show_default=True, help="Messages in one transaction.")
+@click.option(
+    "--spark",
+    default="auto",
+    show_default=True,
+    metavar="WHERE",
+    help="Where large batches are evaluated: auto, off, or a master (local[2], spark://…, k8s://…) for all batches.",
+)
 @click.option("--json", "as_json", is_flag=True, help="At the end, print what was done as JSON.")
-def run(app: str, store: str | None, until_idle: bool, batch: int, as_json: bool) -> None:
+def run(app: str, store: str | None, until_idle: bool, batch: int, spark: str, as_json: bool) -> None:
     """Run the application APP: process messages as they come, each exactly once."""
     checked_plan(app)
     live = Live(quiet=as_json)
-    with errors_told(), Node(app, address(app, store, create=True), batch=batch, progress=live.indexing) as node:
+    url = address(app, store, create=True)
+    with errors_told(), Node(app, url, batch=batch, spark=spark, progress=live.indexing) as node:
         if not as_json:
             version = node.status().version
             assert version is not None
-            click.echo(
-                f"{paint(version.application, 'bold')}, version {version.number}, on {shown(address(app, store))}"
-            )
+            click.echo(f"{paint(version.application, 'bold')}, version {version.number}, on {shown(url)}")
         before = node.status()
         try:
             with _stopped_by_signals(node), live.showing(node):
@@ -48,7 +55,7 @@ def run(app: str, store: str | None, until_idle: bool, batch: int, as_json: bool
         except LedgerMismatch as error:
             click.echo(f"{paint('ALARM', 'error')}: {error}", err=True)
             sys.exit(FINDINGS)
-        _tell(before, node.status(), as_json)
+        _tell(before, node.status(), node.spark, as_json)
 
 
 def _run_until_idle(node: Node, live: Live) -> None:
@@ -57,14 +64,16 @@ def _run_until_idle(node: Node, live: Live) -> None:
     check_all(node.status().queues)
 
 
-def _tell(before: Status, after: Status, as_json: bool) -> None:
+def _tell(before: Status, after: Status, spark: Mapping[str, Any] | None, as_json: bool) -> None:
     processed = after.position - before.position
     failed = sum(queue.failed for queue in after.queues) - sum(queue.failed for queue in before.queues)
     waiting = sum(queue.waiting for queue in after.queues)
     if as_json:
-        print_json({"processed": processed, "failed": failed, "waiting": waiting, "position": after.position})
+        numbers = {"processed": processed, "failed": failed, "waiting": waiting, "position": after.position}
+        print_json({**numbers, "spark": spark})
         return
-    click.echo(f"{count(processed, 'message')} processed, {failed} failed, {waiting} waiting")
+    on_spark = f", {spark['messagesOnSpark']} of them on Spark" if spark and spark["messagesOnSpark"] else ""
+    click.echo(f"{count(processed, 'message')} processed{on_spark}, {failed} failed, {waiting} waiting")
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import sys
 import click
 
 from demaq.cli.output import FINDINGS, paint, print_json
+from demaq.cli.sparks import spark_lines
 from demaq.cli.stores import json_option, log_of, place_options, time_json, time_shown
 from demaq.cli.tables import print_table
 from demaq.engine.log import Status
@@ -37,6 +38,7 @@ def _to_json(found: Status) -> dict[str, object]:
         "nextDue": time_json(found.next_due),
         "ok": not found.alarms,
         "alarms": found.alarms,
+        "spark": found.spark,
         "queues": [
             {"queue": counted.queue, **{name: getattr(counted, name) for name in _COLUMNS}} for counted in found.queues
         ],
@@ -54,6 +56,9 @@ def _print(found: Status) -> None:
         )
     if found.next_due is not None:
         click.echo(f"the next timer is due at {time_shown(found.next_due)}")
+    if found.spark is not None:
+        for line in spark_lines(found.spark):
+            click.echo(line)
     click.echo()
     rows = [(counted.queue, *(getattr(counted, name) for name in _COLUMNS)) for counted in found.queues]
     print_table(("queue", *_COLUMNS), rows, right=range(1, 1 + len(_COLUMNS)))

@@ -35,6 +35,7 @@ from demaq.store import Entry
 
 _RUN = "from demaq.engine.worker import main; main()"
 _LOOK = 0.2  # seconds between two looks at the progress
+_STARTS = 3  # attempts to start a worker
 _START = 60.0  # seconds that a worker may take to compile a plan, for each megabyte of it
 
 
@@ -194,15 +195,25 @@ class LocalExecutor:
         return answer.result
 
     def _replace(self) -> None:
+        """Start a worker. One that is killed meanwhile may have met with an accident: another gets a chance."""
+        for left in reversed(range(_STARTS)):
+            try:
+                self._start()
+                return
+            except _Died as died:
+                if not left:
+                    raise WorkerFailed(f"the process that evaluates rules does not start: {died.reason}") from died
+
+    def _start(self) -> None:
         assert self._plan is not None
         self.close()
         worker = _Process()
         try:
             seconds = _START * (1 + len(self._plan.text) / 1_000_000)
             answer = worker.ask(Load(self._plan.text, self._plan.limits, self._url), seconds)
-        except _Died as died:
+        except _Died:
             worker.close()
-            raise WorkerFailed(f"the process that evaluates rules does not start: {died.reason}") from died
+            raise
         if isinstance(answer, Broken):
             worker.close()
             if isinstance(answer.error, DemaqError):

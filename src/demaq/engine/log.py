@@ -1,8 +1,10 @@
 """The log, as people want to look at it."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from demaq.diagnostics import DemaqError
 from demaq.model import Message, MessageState, Origin, Slice
@@ -35,12 +37,13 @@ class Trace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """How a store stands. `alarms` say what does not add up."""
+    """How a store stands. `alarms` say what does not add up; `spark` is what the node told last of its use of it."""
 
     version: Version | None
     position: int
     queues: tuple[QueueCounts, ...]
     next_due: datetime | None
+    spark: Mapping[str, Any] | None = None
 
     @property
     def alarms(self) -> list[str]:
@@ -129,7 +132,12 @@ class Log:
             position=self._store.position(),
             queues=tuple(self._store.counts()),
             next_due=self._store.next_due(),
+            spark=self._spark(),
         )
+
+    def _spark(self) -> Mapping[str, Any] | None:
+        note = self._store.notes().get("spark")
+        return None if note is None else json.loads(note[0])
 
 
 def _due(message: Message) -> tuple[datetime, int]:

@@ -4,7 +4,7 @@ import importlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from demaq.engine.executor import Admission
 from demaq.engine.local import LocalExecutor
@@ -38,13 +38,19 @@ class Tally:
 class SparkExecutor:
     """Evaluates small batches in a worker beside the node, and large ones in those of Spark: with the same outcomes."""
 
-    def __init__(self, url: str, session: Session, *, forced: bool = False, parts: int | None = None) -> None:
-        """With `forced`, every batch goes to Spark, which is waited for. `parts` says in how many partitions."""
+    def __init__(
+        self, url: str, session: Session, *, forced: bool = False, parts: int | None = None, most: int = _MOST
+    ) -> None:
+        """With `forced`, every batch goes to Spark, which is waited for.
+
+        `parts` says in how many partitions, `most` how many messages a batch may have.
+        """
         self._url = url
         self._local = LocalExecutor(url)
         self.session = session
         self.forced = forced
         self._parts = parts
+        self._most = most
         self._plan: Plan | None = None
         self._jobs: Jobs | None = None
         self._failures = 0  # one after the other
@@ -66,11 +72,11 @@ class SparkExecutor:
     @property
     def large(self) -> range:
         if self.forced:
-            return range(1, _MOST + 1)
+            return range(1, self._most + 1)
         if self.session.failure is not None or time.monotonic() < self._not_before:
             return range(0)
         worthwhile = self.costs.worthwhile if self._jobs is not None else _LEAST_WAITING
-        return range(0) if worthwhile is None else range(worthwhile, max(_MOST, worthwhile) + 1)
+        return range(0) if worthwhile is None else range(worthwhile, max(self._most, worthwhile) + 1)
 
     def load(self, plan: Plan) -> None:
         self._plan = plan
@@ -119,6 +125,39 @@ class SparkExecutor:
         self._failures += 1
         if self._failures >= _MOST_FAILURES:
             self._not_before = time.monotonic() + _PAUSE
+
+    @property
+    def state(self) -> str:
+        """How Spark is, in words."""
+        if self.session.failure is not None:
+            return f"not available: {self.session.failure}"
+        if self.session.is_closed:
+            return "stopped"
+        if not self.session.is_started:
+            return "not started: so far there was too little to do"
+        if not self.session.is_ready:
+            return "starting"
+        if time.monotonic() < self._not_before:
+            return f"left alone for a while, after {self._failures} jobs that failed: {self.tally.last_failure}"
+        return "ready"
+
+    def report(self) -> dict[str, Any]:
+        """What was evaluated where, and why, for people."""
+        return {
+            "mode": "forced" if self.forced else "auto",
+            "master": self.session.master,
+            "state": self.state,
+            "ui": self.session.ui,
+            "messagesHere": self.tally.local,
+            "messagesOnSpark": self.tally.spark,
+            "jobs": self.tally.jobs,
+            "failedJobs": self.tally.failed_jobs,
+            "lastFailure": self.tally.last_failure or None,
+            "secondsPerJob": round(self.costs.job, 4),
+            "secondsPerMessageHere": round(self.costs.local, 6),
+            "secondsPerMessageOnSpark": round(self.costs.spark, 6),
+            "worthwhileFrom": 1 if self.forced else self.costs.worthwhile,
+        }
 
     def admit(self, messages: Sequence[Incoming]) -> list[Admission]:
         return self._local.admit(messages)

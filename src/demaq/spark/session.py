@@ -35,6 +35,7 @@ class Session:
         self._failure: SparkUnavailable | None = None
         self._thread: threading.Thread | None = None
         self._closed = threading.Event()
+        self._is_own = True
 
     def start(self) -> None:
         """Begin to start it, if nobody has; this does not wait."""
@@ -45,6 +46,10 @@ class Session:
     @property
     def is_started(self) -> bool:
         return self._thread is not None
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed.is_set()
 
     @property
     def is_ready(self) -> bool:
@@ -73,20 +78,23 @@ class Session:
     def _start(self) -> None:
         try:
             check_java()
-            found = _starting().session(self.master, self._settings, self._name)
+            starting = _starting()
+            found = starting.running()
+            self._is_own = found is None
+            found = found or starting.session(self.master, self._settings, self._name)
         except SparkUnavailable as error:
             self._failure = error
             return
-        if self._closed.is_set():
-            found.stop()
         self._spark = found
+        if self._closed.is_set():
+            self.close()
 
     def close(self) -> None:
-        """Stop it. One that is still starting ends by itself, with this process at the latest."""
+        """Stop it, unless it was there before. One that is still starting is stopped then."""
         self._closed.set()
-        if self._spark is not None:
-            self._spark.stop()
-            self._spark = None
+        if self._spark is not None and self._is_own:
+            _starting().stop(self._spark)
+        self._spark = None
 
 
 def is_master(text: str) -> bool:

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
@@ -41,11 +42,13 @@ def _is_local(master: str) -> bool:
     return master.startswith("local")
 
 
+def running() -> SparkSession | None:
+    """The session of this process, such as that of a notebook, if there is one."""
+    return None if SparkContext._active_spark_context is None else SparkSession.builder.getOrCreate()
+
+
 def session(master: str, settings: Mapping[str, str], name: str) -> SparkSession:
     """Start a session; raises `SparkUnavailable`."""
-    running = SparkSession.getActiveSession()
-    if running is not None:
-        return running
     conf = SparkConf().setMaster(_with_retries(master)).setAppName(name)
     for key, value in {**SETTINGS, **(_LOOPBACK if _is_local(master) else {}), **settings}.items():
         conf.set(key, value)
@@ -63,6 +66,16 @@ def session(master: str, settings: Mapping[str, str], name: str) -> SparkSession
                 f"Spark does not start with the master `{master}`: {_first_line(error)}"
                 + "".join(f"\n  {line}" for line in said)
             ) from error
+
+
+def stop(spark: SparkSession) -> None:
+    """Stop a session that was started here, and the Java beside it."""
+    gateway: Any = spark.sparkContext._gateway
+    spark.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()  # which it takes as the end
+    gateway.proc.wait()
+    SparkContext._gateway = SparkContext._jvm = None
 
 
 def _first_line(error: Exception) -> str:

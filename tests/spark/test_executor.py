@@ -1,0 +1,220 @@
+"""Rules on Spark: the same log as anywhere else, whatever happens to Spark."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import psutil
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from databases import postgres
+from demaq.engine.executor import Executor
+from demaq.engine.plan import Plan
+from demaq.model import Limits
+from demaq.node import Node
+from demaq.spark.executor import SparkExecutor
+from demaq.spark.session import Session
+from demaq.store import open_store
+from engine.random_programs import Story, stories
+from engine.test_differences import a_plan, played
+from property.effort import scaled
+from running import Running, plan_at, plan_from
+
+pytestmark = pytest.mark.usefixtures("spark")
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@contextmanager
+def places() -> Iterator[dict[str, str]]:
+    with TemporaryDirectory() as folder, postgres() as url:
+        yield {"sqlite": f"sqlite:///{folder}/log.db", "postgres": url}
+
+
+def on_spark(url: str, *, parts: int | None = None, most: int = 50_000) -> SparkExecutor:
+    """An executor that uses the session which is there."""
+    return SparkExecutor(url, Session("local[2]"), forced=True, parts=parts, most=most)
+
+
+def log_of_run(plan: Plan, url: str, executor: Executor | None, batch: int, play: Callable[[Running], Any]) -> Any:
+    store = open_store(url)
+    try:
+        running = Running(plan, store, executor, batch=batch)
+        play(running)
+        return running.log()
+    finally:
+        if executor is not None:
+            executor.close()
+        store.close()
+
+
+@settings(max_examples=scaled(3), phases=(Phase.explicit, Phase.generate))
+@given(stories(), st.integers(1, 12), st.integers(1, 5), st.sampled_from(["sqlite", "postgres"]))
+def test_random_programs_give_the_same_log(story: Story, batch: int, parts: int, place: str) -> None:
+    with a_plan(story) as plan, places() as urls:
+        here = log_of_run(plan, "memory:", None, batch, lambda running: played(running, story))
+        executor = on_spark(urls[place], parts=parts, most=2 * batch)
+        there = log_of_run(plan, urls[place], executor, batch, lambda running: played(running, story))
+        assert executor.tally.failed_jobs == 0, executor.tally.last_failure
+        assert there == here
+
+
+def procurement(running: Running) -> None:
+    text = (EXAMPLES / "procurement/messages/offer-request.xml").read_text(encoding="utf-8")
+    before, rest = text.split("<requestID>")
+    after = rest.partition("</requestID>")[2]
+    running.send("requests", *(f"{before}<requestID>r{n}</requestID>{after}" for n in range(60)))
+    running.run()
+    running.advance(days=30)
+
+
+def registrar(running: Running) -> None:
+    for owner in ("Ada", "Grace"):
+        bodies = (f"<renew><domain>d{n}.org</domain><owner>{owner}</owner></renew>" for n in range(40))
+        running.send("requests", *bodies)
+        running.run()
+        running.advance(days=400)
+
+
+@pytest.mark.parametrize("example", [procurement, registrar], ids=lambda example: str(example.__name__))
+def test_examples_give_the_same_log(example: Callable[[Running], None]) -> None:
+    plan = plan_at(EXAMPLES / example.__name__)
+    here = log_of_run(plan, "memory:", None, 256, example)
+    with places() as urls:
+        for url in urls.values():
+            executor = on_spark(url)
+            assert log_of_run(plan, url, executor, 16, example) == here
+            assert executor.tally.failed_jobs == 0, executor.tally.last_failure
+            assert executor.tally.spark > 100
+
+
+POISON = """
+create queue inbox kind basic mode persistent
+create queue out kind basic mode persistent
+create property key as xs:string fixed queue inbox value /*/@key
+create slicing keys on key
+declare function local:tail($n as xs:integer) as xs:integer { if ($n lt 0) then 0 else local:tail($n + 1) };
+declare function local:double($s as xs:string, $n as xs:integer) as xs:string {
+  if ($n le 0) then $s else local:double($s || $s, $n - 1)
+};
+create rule count for keys if (/m) then do enqueue <n>{count(qs:slice())}</n> into out
+create rule loop for inbox if (/loop) then do enqueue <n>{local:tail(1)}</n> into out
+create rule grow for inbox
+if (/grow) then do enqueue <n>{string-length(local:double("0123456789abcdef", 30))}</n> into out
+create rule forget for keys if (/forget) then do reset
+"""
+
+
+def test_a_message_that_kills_its_worker_gets_its_error_and_no_other_does(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    executor = on_spark(url, parts=2)
+    limits = Limits(seconds=1, memory=1200 * 1024 * 1024)
+    running = Running(plan_from(tmp_path / "app", POISON), open_store(url), executor, limits=limits)
+    bodies = [f'<m key="{n % 3}"/>' for n in range(30)]
+    bodies[7], bodies[20] = '<loop key="1"/>', '<grow key="2"/>'
+    running.send("inbox", *bodies)
+    running.run()
+    executor.close()
+    assert [(error.kind, error.rule, error.message) for error in running.errors()] == [
+        ("resource", "loop", "8"),
+        ("resource", "grow", "21"),
+    ]
+    assert len(running.bodies("out")) == 28
+    assert executor.tally.failed_jobs == 0
+    running.check_ledger()
+
+
+def python_workers() -> list[psutil.Process]:
+    """The processes in which Spark evaluates, and those that they watch."""
+    found = psutil.Process().children(recursive=True)
+    return [process for process in found if _is_worker(process)]
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    try:
+        parent = process.parent()
+        is_fork = parent is not None and "pyspark.daemon" in " ".join(parent.cmdline())
+        return is_fork or "demaq.engine.worker" in " ".join(process.cmdline())
+    except psutil.Error:
+        return False
+
+
+def test_workers_that_are_killed_change_nothing(tmp_path: Path) -> None:
+    plan = plan_at(EXAMPLES / "procurement")
+    here = log_of_run(plan, "memory:", None, 256, procurement)
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    executor = on_spark(url, parts=4)
+    killed = 0
+    stopped = threading.Event()
+
+    def kill() -> None:
+        nonlocal killed
+        while not stopped.wait(0.7):
+            there = [process.pid for process in python_workers() if process.pid != executor.pid]
+            for pid in there[-1:]:
+                os.kill(pid, signal.SIGKILL)
+                killed += 1
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    try:
+        there = log_of_run(plan, url, executor, 16, procurement)
+    finally:
+        stopped.set()
+        thread.join()
+    assert there == here
+    assert killed > 3
+
+
+def test_without_java_a_node_says_so_and_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    app = tmp_path / "app.demaq"
+    app.write_text(POISON, encoding="utf-8")
+    with Node(app, f"sqlite:///{tmp_path / 'log.db'}", spark="local[2]") as node:
+        node.send("inbox", '<m key="1"/>')
+        assert node.run_until_idle() == 2
+        assert node.spark is not None
+        assert "needs Java 17 or newer, and none was found" in node.spark["state"]
+        told = node.status().spark
+        assert told is not None
+        assert told["state"] == node.spark["state"]
+
+
+def test_a_small_application_never_starts_spark(tmp_path: Path) -> None:
+    app = tmp_path / "app.demaq"
+    app.write_text(POISON, encoding="utf-8")
+    with Node(app, f"sqlite:///{tmp_path / 'log.db'}", spark="auto") as node:
+        node.send_many("inbox", ['<m key="1"/>'] * 300)
+        node.run_until_idle()
+        assert node.spark is not None
+        assert node.spark["state"].startswith("not started")
+        assert (node.spark["messagesHere"], node.spark["messagesOnSpark"]) == (600, 0)
+
+
+def test_spark_starts_beside_a_busy_node_which_then_decides(tmp_path: Path) -> None:
+    app = tmp_path / "app.demaq"
+    app.write_text(POISON, encoding="utf-8")
+    with Node(app, f"sqlite:///{tmp_path / 'log.db'}", spark="auto", batch=64) as node:
+        executor = node._executor
+        assert isinstance(executor, SparkExecutor)
+        executor.costs.local = 0.01  # as if rules were slow
+        for _ in range(4):
+            node.send_many("inbox", [f'<m key="{n}"/>' for n in range(3000)])
+        deadline = time.monotonic() + 120
+        while node.step() is not None and time.monotonic() < deadline:
+            executor.costs.local = 0.01
+        assert executor.tally.spark > 0
+        assert executor.tally.local > 0
+        assert node.status().alarms == []
+        assert len(node.messages("out", everything=True)) == 12_000
+    with Node(app, f"sqlite:///{tmp_path / 'log.db'}") as again:
+        report = again.status().spark
+    assert report is not None
+    assert report["state"] == "stopped"

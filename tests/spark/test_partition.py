@@ -1,0 +1,100 @@
+"""Which messages of a batch are evaluated together on Spark, and where a batch is evaluated at all."""
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from demaq.engine.plan import Plan
+from demaq.engine.records import Task
+from demaq.model import Message, Value
+from demaq.spark.choice import Costs
+from demaq.spark.partition import partitions
+from running import START, plan_from
+
+TEXT = """
+create queue orders kind basic
+create queue notes kind basic
+create queue out kind outgoingGateway
+create property customer as xs:string queue orders, notes
+create slicing customers on customer
+create rule tell for customers if (/order) then do enqueue <n>{count(qs:slice())}</n> into out
+create rule look for orders if (/look) then do enqueue <n>{count(qs:queue("notes"))}</n> into out
+create rule forget for customers if (/forget) then do reset
+"""
+
+
+@cache
+def plan() -> Plan:
+    with TemporaryDirectory() as folder:
+        return plan_from(Path(folder) / "app", TEXT)
+
+
+def tasks(*customers: str | None, queue: str = "orders") -> list[Task]:
+    """Messages of these customers, in the order of their positions."""
+    return [
+        Task(
+            message=Message(
+                id=10 + number,
+                queue=queue,
+                body="",
+                properties={} if customer is None else {"customer": Value("xs:string", customer)},
+                created=START,
+            ),
+            position=number,
+            now=START,
+        )
+        for number, customer in enumerate(customers)
+    ]
+
+
+@given(st.lists(st.sampled_from([None, "a", "b", "c", "d"]), min_size=1, max_size=60), st.integers(1, 7))
+def test_every_message_is_evaluated_once_and_sees_what_it_may_read(customers: list[str | None], number: int) -> None:
+    parts = partitions(tasks(*customers), plan(), number)
+    assert sorted(one for part in parts for one in part.tasks) == list(range(len(customers)))
+    assert len(parts) <= number
+    for part in parts:
+        assert not set(part.tasks) & set(part.mates)
+        for own in part.tasks:
+            earlier = {n for n in range(own) if customers[n] is not None and customers[n] == customers[own]}
+            assert earlier <= {*part.tasks, *part.mates}
+
+
+def test_a_slice_is_kept_together() -> None:
+    parts = partitions(tasks(*["a", "b", "c", "d"] * 5), plan(), 2)
+    assert [len(part.tasks) for part in parts] == [10, 10]
+    assert all(part.mates == () for part in parts)
+
+
+def test_a_slice_with_half_of_all_messages_is_divided() -> None:
+    parts = partitions(tasks(*["big"] * 50, *(f"small{n}" for n in range(50))), plan(), 4)
+    assert max(len(part.tasks) for part in parts) <= 30
+    assert any(part.mates for part in parts)
+
+
+def test_messages_of_a_queue_that_is_read_are_seen_by_all() -> None:
+    found = [*tasks("a", queue="notes"), *tasks(*(f"c{n}" for n in range(9)))]
+    found = [Task(message=task.message, position=n, now=START) for n, task in enumerate(found)]
+    parts = partitions(found, plan(), 3)
+    assert all(0 in (*part.tasks, *part.mates) for part in parts)
+
+
+def test_where_a_batch_is_evaluated_follows_what_was_measured() -> None:
+    costs = Costs(local=0.001, spark=0.0005, job=0.2)
+    assert costs.worthwhile == 400
+    for _ in range(50):
+        costs.note_spark(1000, 0.2 + 1000 * 0.00025)
+        costs.note_local(1000, 1000 * 0.0005)
+    assert costs.worthwhile == pytest.approx(800, rel=0.01)
+    for _ in range(50):
+        costs.note_local(1000, 1000 * 0.0001)
+    assert costs.worthwhile is None
+
+
+def test_messages_without_slices_are_spread() -> None:
+    parts = partitions(tasks(*[None] * 100), plan(), 4)
+    assert sorted(len(part.tasks) for part in parts) == pytest.approx([25] * 4, abs=3)
+    assert all(part.mates == () for part in parts)
