@@ -10,6 +10,7 @@ import click
 from demaq.cli.output import count, paint
 from demaq.engine.engine import Step
 from demaq.node import Node
+from demaq.spark.executor import NOT_STARTED
 from demaq.store import StoreUnavailable
 
 _EVERY = 0.5  # seconds between two pictures
@@ -52,7 +53,7 @@ class Live:
         if spark is None or spark["state"] == self._spark:
             return
         self._spark = spark["state"]
-        if not self._spark.startswith("not started"):
+        if self._spark != NOT_STARTED:
             self._erase()
             pages = f"; its pages are at {spark['ui']}" if spark["ui"] else ""
             click.echo(f"Spark ({spark['master']}): {self._spark}{pages}")

@@ -3,9 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from demaq.spark.executor import NOT_STARTED
+
 
 def spark_lines(spark: Mapping[str, Any]) -> Iterator[str]:
-    """What a node told last of its use of Spark, in words."""
+    """What a node told last of its use of Spark, in words; nothing if there was none."""
+    if spark["state"] == NOT_STARTED:
+        return
     yield f"Spark ({spark['master']}, {spark['mode']}): {spark['state']}"
     if spark["ui"]:
         yield f"  its pages: {spark['ui']}"

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,12 +15,13 @@ from demaq.engine.transient import LayeredStore
 from demaq.engine.versions import Progress, fill, new_indexes, obstacles
 from demaq.engine.xml import MessageRefused
 from demaq.model import Clock, Message, NewMessage
-from demaq.store import Processed, Store
+from demaq.store import Processed, QueueCounts, Store
 
 _RECLAIMED_AT_ONCE = 1000
 _SMALLEST = 4
 _COUNT_PAUSE = 0.1  # seconds, at least, between two times that all messages are counted
 _COUNT_LONGEST = 1.0  # seconds that counting may take while messages wait
+_COUNT_ROW = 2e-6  # seconds that counting one message takes, before it was measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +51,7 @@ class Engine:
         self._batch = batch
         self._size = batch  # of the next batch: smaller while priorities cut batches short
         self._position = store.position()
-        self._count_at = time.monotonic()  # when all messages are counted again
+        self._count_at = time.monotonic() + _pause(_COUNT_ROW * _size(self.store.ledger()))
         self._version = 0
         self._progress = progress
         self._plan = self._in_force()
@@ -134,8 +135,7 @@ class Engine:
         """
         start = time.monotonic()
         check_all(self.store.counts())
-        took = time.monotonic() - start
-        self._count_at = start + max(100 * took, _COUNT_PAUSE) if took < _COUNT_LONGEST else math.inf
+        self._count_at = time.monotonic() + _pause(time.monotonic() - start)
 
     def _in_processing_order(self, tasks: Sequence[Task], done: list[Processed]) -> list[Processed]:
         """Up to where a message that was made comes before the rest of the batch. The rest is evaluated again."""
@@ -176,6 +176,16 @@ class Engine:
         """Delete messages that are neither retained nor kept for people any longer; how many."""
         before = self._clock.now() - self.plan.keep
         return self.store.reclaim(before, _RECLAIMED_AT_ONCE)
+
+
+def _size(ledger: Mapping[str, QueueCounts]) -> int:
+    """How many messages are in the log."""
+    return sum(counted.outside + counted.produced - counted.reclaimed for counted in ledger.values())
+
+
+def _pause(cost: float) -> float:
+    """How long to wait until all messages are counted again, while messages wait."""
+    return max(100 * cost, _COUNT_PAUSE) if cost < _COUNT_LONGEST else math.inf
 
 
 class _First:

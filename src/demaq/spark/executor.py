@@ -18,6 +18,7 @@ from demaq.store import Entry
 if TYPE_CHECKING:
     from demaq.spark.jobs import Jobs
 
+NOT_STARTED = "not started: so far there was too little to do"
 _MOST = 50_000  # messages in one batch
 _LEAST_WAITING = 1_000  # messages that let Spark start
 _MOST_FAILURES = 3  # jobs that may fail one after the other, before Spark is left alone for a while
@@ -131,10 +132,10 @@ class SparkExecutor:
         """How Spark is, in words."""
         if self.session.failure is not None:
             return f"not available: {self.session.failure}"
+        if not self.session.is_started:
+            return NOT_STARTED
         if self.session.is_closed:
             return "stopped"
-        if not self.session.is_started:
-            return "not started: so far there was too little to do"
         if not self.session.is_ready:
             return "starting"
         if time.monotonic() < self._not_before:

@@ -1,9 +1,13 @@
 """Batches as jobs of Spark."""
 
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
+from uuid import uuid4
 
+from pyspark import StatusTracker
 from pyspark.sql import SparkSession
 
 from demaq.engine.plan import Plan
@@ -13,6 +17,8 @@ from demaq.spark.partition import partitions
 from demaq.spark.tasks import Evaluation
 
 _PARTS_PER_CORE = 2
+_LOOK = 1.0  # seconds between two looks at a job
+_PATIENCE = 60.0  # seconds for which a job may stand still
 
 
 class Jobs:
@@ -47,4 +53,40 @@ class Jobs:
 
     def _run(self, parts: int, shipment: Any) -> Any:
         work = Evaluation(self._plan_sent, self._url, shipment)
-        return self._spark.range(0, parts, 1, parts).mapInArrow(work, OUTCOMES_DDL).toArrow()
+        with _watched(self._spark):
+            return self._spark.range(0, parts, 1, parts).mapInArrow(work, OUTCOMES_DDL).toArrow()
+
+
+@contextmanager
+def _watched(spark: SparkSession) -> Iterator[None]:
+    """Give a job up for which nobody does anything: Spark itself would wait for executors for ever."""
+    context = spark.sparkContext
+    group = f"demaq-{uuid4().hex}"
+    done = threading.Event()
+
+    def watch() -> None:
+        idle = 0.0
+        while not done.wait(_LOOK):
+            idle = 0.0 if _is_running(context.statusTracker(), group) else idle + _LOOK
+            if idle >= _PATIENCE:
+                context.cancelJobGroup(group)
+                return
+
+    context.setJobGroup(group, "a batch of messages", interruptOnCancel=True)
+    thread = threading.Thread(target=watch, name="spark-watch", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _is_running(tracker: StatusTracker, group: str) -> bool:
+    for job in tracker.getJobIdsForGroup(group):
+        found = tracker.getJobInfo(job)
+        for stage in () if found is None else found.stageIds:
+            info = tracker.getStageInfo(stage)
+            if info is not None and info.numActiveTasks > 0:
+                return True
+    return False
