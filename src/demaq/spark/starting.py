@@ -14,6 +14,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from demaq.spark.session import SparkUnavailable
+from demaq.spark.source import register
 
 _TAKEN_LINES = 5  # of Spark's own words, when it does not start
 _LOGGING = """
@@ -58,7 +59,9 @@ def session(master: str, settings: Mapping[str, str], name: str) -> SparkSession
     with tempfile.TemporaryFile() as output, _environment(environment), _logging(conf):
         try:
             gateway = launch_gateway(conf, popen_kwargs={"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
-            return SparkSession(SparkContext(conf=conf, gateway=gateway))
+            found = SparkSession(SparkContext(conf=conf, gateway=gateway))
+            register(found)
+            return found
         except Exception as error:  # whatever it is, the node goes on without Spark
             output.seek(0)
             said = output.read().decode("utf-8", "replace").strip().splitlines()[-_TAKEN_LINES:]

@@ -27,6 +27,16 @@ class SqlStore(ABC):
 
     # What a database does in its own way
 
+    @property
+    @abstractmethod
+    def url(self) -> str | None: ...
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    @abstractmethod
+    def compact(self) -> None: ...
+
     @abstractmethod
     def _transaction(self) -> AbstractContextManager[None]:
         """Everything inside is committed together, or not at all."""

@@ -1,0 +1,115 @@
+"""Rows of Spark become messages, checked as any other from outside."""
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from databases import postgres
+from demaq.diagnostics import DemaqError
+from demaq.model import Message, Origin
+from demaq.spark.source import DemaqSource
+from demaq.store import Selection, open_store
+from spark.logs import node
+
+SCHEMA = (
+    "body string, number bigint, flag boolean, price decimal(10,2), ratio double, at timestamp, day date, Sender string"
+)
+ROW = (
+    *("<m><name>n</name><number>1</number></m>", 7, True, Decimal("1.50"), float("inf")),
+    *(datetime(2007, 1, 10, 12, tzinfo=UTC), date(2007, 1, 10), "me"),
+)
+
+
+def deployed(folder: Path) -> str:
+    url = f"sqlite:///{folder / 'log.db'}"
+    node(folder, url).close()
+    return url
+
+
+def messages(url: str) -> list[Message]:
+    store = open_store(url)
+    found = store.select(Selection(everything=True))
+    store.close()
+    return found
+
+
+def test_rows_become_messages_with_properties(spark: SparkSession, tmp_path: Path) -> None:
+    url = deployed(tmp_path)
+    rows = spark.createDataFrame([ROW, ("<m><number>1</number></m>", *[None] * 7), ("<m", *[None] * 7)], SCHEMA)
+    rows.coalesce(1).write.format("demaq").mode("append").options(store=url, queue="work").save()
+    first, second, error = messages(url)
+    values = {name: value.text for name, value in first.properties.items()}
+    assert values.pop("at") in ("2007-01-10T12:00:00Z", "2007-01-10T12:00:00+00:00")
+    assert values == {
+        "name": "n",  # computed
+        "number": "7",  # given
+        "flag": "true",
+        "price": "1.5",
+        "ratio": "INF",
+        "day": "2007-01-10",
+        "Sender": "me",
+    }
+    assert (first.queue, first.origin, first.body) == ("work", Origin.OUTSIDE, ROW[0])
+    assert {name: value.text for name, value in second.properties.items()} == {"number": "1"}  # nulls are not given
+    assert (error.queue, error.origin) == ("systemErrors", Origin.ERROR)
+    assert "<malformed" in error.body
+
+
+def test_refused_rows_may_fail_all(spark: SparkSession, tmp_path: Path) -> None:
+    with postgres() as url:
+        node(tmp_path, url).close()
+        rows = spark.createDataFrame([("<m/>",), (None,), ("no XML",)], "body string")
+        target = rows.write.format("demaq").mode("append").options(store=url, queue="work", query="load")
+        with pytest.raises(PySparkException, match="2 rows were refused, so none came in"):
+            target.option("onRefused", "fail").save()
+        assert messages(url) == []
+        for _ in range(2):
+            target.options(onRefused="log", batch=1).save()
+        assert [message.queue for message in messages(url)].count("work") == 1
+        assert len(messages(url)) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "schema", "said"),
+    [
+        ({}, "body string", "needs the option `queue`"),
+        ({"queue": "wrk"}, "body string", "there is no queue `wrk`: did you mean `work`?"),
+        ({"queue": "outbox"}, "body string", "`outbox` is an outgoing gateway"),
+        ({"queue": "fleeting"}, "body string", "the queue `fleeting` is transient"),
+        ({"queue": "work"}, "text string", "need a column `body`"),
+        ({"queue": "work"}, "body bigint", "need a column `body`"),
+        ({"queue": "work"}, "body string, id bigint", "has no property `id` for the column"),
+        ({"queue": "work"}, "body string, name string", "the property `name` is fixed"),
+        ({"queue": "other"}, "body string, number bigint", "not defined on the queue `other`, only on `work`"),
+        ({"queue": "work"}, "body string, target string", "has no property `target`"),
+        ({"queue": "work"}, "body string, flag map<string,string>", "has no type that a property can have"),
+        ({"queue": "work", "onRefused": "ignore"}, "body string", "the option `onRefused` is `fail` or `log`"),
+        ({"queue": "work", "table": "messages"}, "body string", "has no option `table` here"),
+    ],
+)
+def test_misuse_is_told(spark: SparkSession, tmp_path: Path, options: dict[str, str], schema: str, said: str) -> None:
+    source = DemaqSource({"store": deployed(tmp_path), **options})
+    with pytest.raises(DemaqError) as caught:
+        source.writer(_schema(spark, schema), overwrite=False)
+    assert said in str(caught.value)
+
+
+def test_streams_need_a_name_and_nothing_is_overwritten(spark: SparkSession, tmp_path: Path) -> None:
+    schema = _schema(spark, "body string")
+    with pytest.raises(DemaqError, match="name the query with the option `query`"):
+        DemaqSource({"store": "sqlite:///x", "queue": "work"}).streamWriter(schema, overwrite=False)
+    with pytest.raises(DemaqError, match="messages are never overwritten"):
+        DemaqSource({"store": "sqlite:///x", "queue": "work"}).writer(schema, overwrite=True)
+    empty = f"sqlite:///{tmp_path / 'empty.db'}"
+    open_store(empty).close()
+    with pytest.raises(DemaqError, match="no application was deployed"):
+        DemaqSource({"store": empty, "queue": "work"}).writer(schema, overwrite=False)
+
+
+def _schema(spark: SparkSession, text: str) -> StructType:
+    return spark.createDataFrame([], text).schema
