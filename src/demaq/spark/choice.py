@@ -20,6 +20,7 @@ class Costs:
         self.local += _WEIGHT * (seconds / messages - self.local)
 
     def note_spark(self, messages: int, seconds: float) -> None:
+        self.job = min(self.job, seconds)  # no job costs more than one that had something to do
         self.spark += _WEIGHT * (max(seconds - self.job, 0.1 * seconds) / messages - self.spark)
 
     @property
