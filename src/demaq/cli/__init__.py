@@ -13,6 +13,7 @@ from demaq.cli.messages import messages
 from demaq.cli.run import run
 from demaq.cli.send import send
 from demaq.cli.slices import slices
+from demaq.cli.sql import sql
 from demaq.cli.status import status
 from demaq.cli.test import test
 from demaq.cli.timers import timers
@@ -39,7 +40,7 @@ def main() -> None:
 _COMMANDS = (
     *(check, explain, test, init),
     *(run, send, deploy),
-    *(messages, slices, timers, errors, trace, status),
+    *(messages, slices, timers, errors, trace, status, sql),
     *(migrate, compact, completion),
 )
 for _command in _COMMANDS:

@@ -1,0 +1,141 @@
+"""Spark SQL over the log: one view for each table, and one for each queue."""
+
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from demaq.diagnostics import DemaqError
+from demaq.spark.reader import opened
+from demaq.spark.source import activate, register
+from demaq.spark.tables import TABLES, Table, latest_plan, queue_table, table_of
+from demaq.store import Store
+
+_COUNT = re.compile(r"count\s*\(\s*\*\s*\)", re.IGNORECASE)
+_ALL_COLUMNS = re.compile(r"\*|\bbody\b|\btable\b|\bnatural\b|\bdesc(ribe)?\b|\bshow\b|\bunion\b", re.IGNORECASE)
+_SCAN = "RelationV2["
+_LOGGER = "SQLQueryContextLogger"
+_CODE = re.compile(r"^\[[\w.]+\]\s*")
+_STATE = re.compile(r"\s*SQLSTATE:.*$", re.DOTALL)
+
+
+class QueryFailed(DemaqError):
+    """Spark could not run a query; the text is what it says about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view: of a table, or of the messages of a queue."""
+
+    name: str
+    table: Table
+    queue: str | None = None
+
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """Names and types."""
+        return [(column.name, column.type.simpleString()) for column in self.table.columns]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    numbers: tuple[int, ...]  # the columns that have numbers
+
+
+def views(store: Store) -> list[View]:
+    """The views of a log. A queue that is called like a table has a view with a longer name."""
+    found = [View(name, table_of(name, store)) for name in TABLES]
+    taken = set(TABLES)
+    plan = latest_plan(store)
+    for queue in sorted({*(() if plan is None else plan.queues), *store.ledger()}):
+        name = queue
+        while name.lower() in taken:
+            name = f"queue_{name}"
+        taken.add(name.lower())
+        found.append(View(name, queue_table(queue, plan), queue))
+    return found
+
+
+def views_at(url: str) -> list[View]:
+    with opened(url) as store:
+        return views(store)
+
+
+def answer(spark: SparkSession, url: str, query: str) -> Answer:
+    """What a query gives; raises `QueryFailed`. Views that it does not name are not made."""
+    own = spark.newSession()
+    logging.getLogger(_LOGGER).disabled = True  # it would print what is raised
+    try:
+        register(own)
+        found = _asked(own, url, query).toArrow()
+    except PySparkException as error:
+        raise QueryFailed(said(str(error))) from error
+    finally:
+        logging.getLogger(_LOGGER).disabled = False
+        activate(spark)
+    columns = [_values(column) for column in found.columns]
+    numeric = [number for number, field in enumerate(found.schema) if _is_number(str(field.type))]
+    return Answer(tuple(found.schema.names), tuple(zip(*columns, strict=True)), tuple(numeric))
+
+
+def _asked(spark: SparkSession, url: str, query: str) -> DataFrame:
+    named = [view for view in views_at(url) if view.name.lower() in query.lower()]
+    for view in named:
+        _make(spark, url, view, query)
+    asked = spark.sql(query)
+    if len(named) == 1 and _scans(asked) == 1:
+        _make(spark, url, named[0], query, pushdown=True)
+        asked = spark.sql(query)
+    return asked
+
+
+def _scans(asked: DataFrame) -> int:
+    """How often a query reads the log. Only if it does so once, the store can look at the filters."""
+    plan: str = asked._jdf.queryExecution().optimizedPlan().toString()
+    return plan.count(_SCAN)
+
+
+def _make(spark: SparkSession, url: str, view: View, query: str, *, pushdown: bool = False) -> None:
+    source = spark.read.format("demaq").options(store=url, table=view.table.name, pushdown=pushdown)
+    if view.queue is not None:
+        source = source.option("queue", view.queue)
+    names = needed([name for name, _ in view.columns], query)
+    source.schema(view.table.narrowed(names).schema).load().createOrReplaceTempView(f"`{view.name}`")
+
+
+def needed(columns: Sequence[str], query: str) -> list[str]:
+    """The columns that a query may need: all, but bodies only if it can be about them.
+
+    >>> needed(["id", "body"], "select count(*) from messages"), needed(["id", "body"], "select * from messages")
+    (['id'], ['id', 'body'])
+    """
+    if _ALL_COLUMNS.search(_COUNT.sub("", query)):
+        return list(columns)
+    return [name for name in columns if name != "body"]
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    values = column.to_pylist()
+    return [None if one is None else dict(one) for one in values] if pa.types.is_map(column.type) else values
+
+
+def _is_number(type_: str) -> bool:
+    return type_.startswith(("int", "uint", "float", "double", "decimal"))
+
+
+def said(text: str) -> str:
+    """What Spark says, as one sentence.
+
+    >>> said("[TABLE_OR_VIEW_NOT_FOUND] There is no `x`. Check it. SQLSTATE: 42P01; line 1 pos 14;\\n'Project [*]")
+    'There is no `x`. Check it.'
+    """
+    first = _STATE.sub("", text).strip()
+    last = first.splitlines()[-1].strip() if "Traceback (most recent call last)" in first else first
+    return _CODE.sub("", " ".join(last.split()))

@@ -1,0 +1,101 @@
+"""`demaq sql`: Spark SQL over the log."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from demaq.cli import main
+from demaq.spark.views import QueryFailed, answer, views_at
+from spark.logs import filled
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("log")
+    filled(folder, f"sqlite:///{folder / 'log.db'}")
+    return f"sqlite:///{folder / 'log.db'}"
+
+
+def run(url: str, *arguments: str) -> Result:
+    return CliRunner().invoke(main, ["sql", *arguments, "--store", url])
+
+
+def test_without_a_query_the_views_are_listed(url: str) -> None:
+    printed = run(url).output.splitlines()
+    names = [line.split()[0] for line in printed]
+    assert names == [
+        *("messages", "slices", "errors", "causes"),
+        *("queue_errors", "fleeting", "other", "outbox", "systemErrors", "work"),  # `errors` is taken
+    ]
+    assert "number bigint" in printed[names.index("work")]
+    listed = json.loads(run(url, "--json").output)
+    assert {"view": "slices", "column": "slicing", "type": "string"} in listed
+
+
+@pytest.mark.usefixtures("spark")
+def test_answers(url: str) -> None:
+    table = run(url, "select queue, count(*) as n from messages group by queue order by n desc").output.splitlines()
+    assert [line.split() for line in table] == [["queue", "n"], ["work", "7"], ["other", "1"], ["errors", "1"]]
+    rows = json.loads(run(url, "select id, flag, price, at, day, null as x from work where id = 1", "--json").output)
+    assert rows == [
+        {
+            "id": 1,
+            "flag": True,
+            "price": "1.500000000000000000",
+            "at": "2007-01-11T04:30:00Z",
+            "day": "2007-01-10",
+            "x": None,
+        }
+    ]
+    printed = run(url, "select body, properties from messages where id in (2, 4) order by id", "--csv").output
+    header, second, fourth = csv.reader(io.StringIO(printed))
+    assert header == ["body", "properties"]
+    assert second[0].startswith("<m><name>B</name>")
+    assert fourth == ["<m><copy/></m>", "{}"]
+
+
+def test_views_go_together(spark: Any, url: str) -> None:
+    query = """
+      with failed as (select * from errors)
+      select m.id, e.kind, c.cause, s.slicing, q.errorqueue
+      from failed e join messages m on m.id = e.message join causes c on c.message = e.id
+      join slices s on s.message = m.id join failed q on q.id = e.id where e.kind = 'evaluation' and m.queue = 'work'
+    """
+    assert answer(spark, url, query).rows == ((5, "evaluation", 5, "names", "errors"),)
+    both = "select count(*) from messages a join messages b on b.cause = a.id where a.queue = 'work'"
+    assert answer(spark, url, f"{both} and b.queue = 'other'").rows == ((1,),)
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("selec 1", "error: Syntax error at or near 'selec'"),
+        ("select nothing from messages", "name `nothing` cannot be resolved"),
+        ("select * from nowhere", "The table or view `nowhere` cannot be found"),
+        ("select raise_error('stop here') from messages", "stop here"),
+    ],
+)
+def test_errors_are_one_sentence(url: str, query: str, said: str) -> None:
+    result = run(url, query)
+    assert result.exit_code == 2
+    assert said in result.output
+    assert len(result.output.splitlines()) == 1
+
+
+def test_queries_leave_the_session_of_others_alone(spark: Any, url: str) -> None:
+    answer(spark, url, "select 1 from work")
+    assert "work" not in {table.name for table in spark.catalog.listTables()}
+    with pytest.raises(QueryFailed):
+        answer(spark, url, "select 1 from work_")
+
+
+def test_misuse(url: str, tmp_path: Path) -> None:
+    assert "either --json or --csv" in run(url, "--json", "--csv").output
+    assert run(f"sqlite:///{tmp_path / 'none.db'}").exit_code == 2
+    assert [view.name for view in views_at(url)][:2] == ["messages", "slices"]
