@@ -1,9 +1,10 @@
 """Rows of Spark become messages, checked as any other from outside."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -11,9 +12,11 @@ from pyspark.sql.types import StructType
 
 from databases import postgres
 from demaq.diagnostics import DemaqError
-from demaq.model import Message, Origin
+from demaq.model import Message, Origin, Value
+from demaq.spark.gate import incoming
 from demaq.spark.source import DemaqSource
 from demaq.store import Selection, open_store
+from running import plan_from
 from spark.logs import node
 
 SCHEMA = (
@@ -109,6 +112,21 @@ def test_streams_need_a_name_and_nothing_is_overwritten(spark: SparkSession, tmp
     open_store(empty).close()
     with pytest.raises(DemaqError, match="no application was deployed"):
         DemaqSource({"store": empty, "queue": "work"}).writer(schema, overwrite=False)
+
+
+def test_messages_for_echo_queues_have_times(tmp_path: Path) -> None:
+    text = "create queue clock kind echo mode persistent\ncreate queue work kind basic mode persistent"
+    plan = plan_from(tmp_path, text)
+    hour, then = timedelta(hours=-1), datetime(2007, 1, 10, tzinfo=UTC)
+    rows = {"body": ["<a/>"] * 2, "target": ["work"] * 2}
+    for timeout, type_, said in (
+        (hour, "xs:dayTimeDuration", "-PT3600.000000S"),
+        (then, "xs:dateTime", then.isoformat()),
+    ):
+        batch = pa.RecordBatch.from_pydict({**rows, "timeout": [timeout, None]})
+        first, second = incoming(batch, "clock", plan, then)
+        assert first.properties == {"target": Value("xs:string", "work"), "timeout": Value(type_, said)}
+        assert list(second.properties) == ["target"]
 
 
 def _schema(spark: SparkSession, text: str) -> StructType:

@@ -1,7 +1,8 @@
 """Messages from Spark on their way into a store: checked as any other from outside."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.types import BinaryType, MapType, StringType, StructType
@@ -17,6 +18,7 @@ from demaq.spark.values import text_of
 from demaq.store import open_store
 
 _BODY = "body"
+_TIMES = {datetime: "xs:dateTime", timedelta: "xs:dayTimeDuration"}
 _gates: dict[str, "Gate"] = {}
 
 
@@ -96,7 +98,7 @@ def _type(name: str, queue: str, plan: Plan) -> str:
             f"the queue `{queue}` has no property `{name}` for the column of that name: "
             f"{did_you_mean(name, [*settable, *SETTABLE_PROPERTIES], 'properties')}"
         )
-    return "xs:string" if SETTABLE_PROPERTIES[name] == "xs:anyAtomicType" else SETTABLE_PROPERTIES[name]
+    return SETTABLE_PROPERTIES[name]
 
 
 def incoming(batch: pa.RecordBatch, queue: str, plan: Plan, now: datetime) -> Iterable[Incoming]:
@@ -107,8 +109,13 @@ def incoming(batch: pa.RecordBatch, queue: str, plan: Plan, now: datetime) -> It
     columns = [batch.column(name).to_pylist() for name in names]
     for number, body in enumerate(batch.column(_BODY).to_pylist()):
         properties = {
-            name: Value(types[name], text_of(column[number]))
+            name: _value(types[name], column[number])
             for name, column in zip(names, columns, strict=True)
             if column[number] is not None
         }
         yield Incoming(queue=queue, body=body or "", properties=properties, now=now)
+
+
+def _value(type_: str, value: Any) -> Value:
+    """When a message goes on from an echo queue is a time, or a duration."""
+    return Value(_TIMES.get(type(value), "xs:string") if type_ == "xs:anyAtomicType" else type_, text_of(value))

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
@@ -152,6 +152,8 @@ def text_of(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, date):  # or a time
         return value.isoformat()
+    if isinstance(value, timedelta):
+        return f"{'-' if value < timedelta(0) else ''}PT{abs(value).total_seconds():f}S"
     if isinstance(value, Decimal):
         return f"{value:f}"
     if isinstance(value, float):
