@@ -1,6 +1,6 @@
 """A month in the life of the procurement example, on one SQLite file.
 
-    python examples/procurement/demo.py [--requests 1000] [--store FILE] [--page FILE]
+    python examples/procurement/demo.py [--requests 1000] [--spark WHERE] [--store FILE] [--page FILE]
 
 A thousand customers ask for an offer, some order, some pay in time, some do not, one cannot be reached. The clock is
 moved by hand, so that two weeks pass in a second. At the end a page shows what happened.
@@ -60,12 +60,14 @@ def root(message: Message) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--requests", type=int, default=1000)
+    parser.add_argument("--spark", default="off", help="where rules are evaluated: off, auto, or a master as local[*]")
     parser.add_argument("--store", type=Path)
     parser.add_argument("--page", type=Path, default=Path("out/procurement.html"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         file = options.store or Path(folder) / "procurement.db"
-        with Node(HERE, f"sqlite:///{file}", clock=ManualClock(datetime(2024, 1, 5, 9, tzinfo=UTC))) as node:
+        clock = ManualClock(datetime(2024, 1, 5, 9, tzinfo=UTC))
+        with Node(HERE, f"sqlite:///{file}", clock=clock, spark=options.spark) as node:
             ok = run(node, options.requests)
             options.page.parent.mkdir(parents=True, exist_ok=True)
             options.page.write_text(page(node), encoding="utf-8")
@@ -81,6 +83,8 @@ def run(node: Node, requests: int) -> bool:
     def tell(what: str) -> None:
         print(f"{node.clock.now():%d %b %H:%M}  {what}", flush=True)
 
+    if node.spark is not None:
+        tell(f"rules are evaluated on Spark ({node.spark['master']}), which takes some seconds to start")
     node.send_many("requests", [request(number) for number in range(1, requests + 1)])
     processed = node.run_until_idle()
     seconds = time.perf_counter() - began
@@ -89,6 +93,11 @@ def run(node: Node, requests: int) -> bool:
     once = len(answered) == requests and set(answered.values()) == {1}
     tell(f"{requests} requests for an offer came in: {answers['offer']} offers, {answers['refusal']} refusals")
     tell(f"{processed} messages in {seconds:.1f} s; each request was answered {'exactly once' if once else 'WRONGLY'}")
+    if node.spark is not None:
+        jobs, where = node.spark["jobs"], node.spark["master"]
+        tell(f"{node.spark['messagesOnSpark']} of them were evaluated on Spark, {where}, in {jobs} jobs")
+        if node.spark["state"] != "ready":
+            tell(f"Spark is {node.spark['state']}")
 
     node.send_many("requests", [order(number) for number in range(1, orders + 1)])
     node.run_until_idle()

@@ -15,12 +15,14 @@ def test_the_demo_ends_with_a_picture() -> None:
     assert "procurement (15 queues, 21 rules): no errors, no warnings" in run.stdout
     assert "skip       never: it is evaluated for every message" in run.stdout
     assert "7 scenarios: 7 passed" in run.stdout
-    assert "1000 requests for an offer came in: 750 offers, 250 refusals" in run.stdout
+    assert "3000 requests for an offer came in: 2250 offers, 750 refusals" in run.stdout
     assert "each request was answered exactly once" in run.stdout
     assert "1 letter goes out by mail" in run.stdout
-    assert "the grace period is over: 50 reminders" in run.stdout
+    assert "the grace period is over: 150 reminders" in run.stdout
     assert "everything adds up" in run.stdout
-    assert len(run.stdout.splitlines()) < 200  # short enough to be read
+    assert "27000 of them were evaluated on Spark, local[*], in " in run.stdout
+    assert re.search(r"^crm +12450 +5 +121\.0$", run.stdout, re.MULTILINE)  # by Spark SQL
+    assert len(run.stdout.splitlines()) < 230  # short enough to be read
     assert "\x1b" not in run.stdout  # it does not write to a terminal
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
     page = (ROOT / "out" / "procurement.html").read_text(encoding="utf-8")

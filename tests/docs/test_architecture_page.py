@@ -29,7 +29,7 @@ def test_steps_stand_in_modules_that_exist() -> None:
 
 
 def test_modules_of_the_engine_and_the_store_exist() -> None:
-    for title, folder in (("The way of a message", "engine"), ("The store", "store")):
+    for title, folder in (("The way of a message", "engine"), ("On Spark", "spark"), ("The store", "store")):
         named = {span for span in code_spans(section(PAGE, title).text) if span.endswith((".py", ".xq"))}
         assert named
         assert not [name for name in named if not (SOURCE / folder / name).is_file()]
