@@ -2,6 +2,7 @@
 
 from demaq._version import __version__
 from demaq.diagnostics import DemaqError, Diagnostic, Severity
+from demaq.engine.incoming import PropertyInvalid, QueueUnknown
 from demaq.engine.ledger import LedgerMismatch
 from demaq.engine.log import MessageUnknown, Status, Trace
 from demaq.engine.xml import MessageRefused
@@ -14,7 +15,7 @@ from demaq.language import (
     compile_application,
 )
 from demaq.model import Clock, Limits, ManualClock, Message, MessageState, Origin, Slice, SystemClock, Value
-from demaq.node import DeploymentRefused, NeverIdle, Node, PropertyInvalid, QueueUnknown, RetryRefused
+from demaq.node import DeploymentRefused, NeverIdle, Node, RetryRefused
 from demaq.store import QueueCounts, StoreError, StoreUnavailable, Version
 from demaq.xquery import XQuerySyntaxError
 

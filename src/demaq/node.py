@@ -7,35 +7,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
-from decimal import Decimal
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from demaq.diagnostics import DemaqError, did_you_mean, listing
+from demaq.diagnostics import DemaqError
 from demaq.engine.engine import Engine, Step, take_in
 from demaq.engine.executor import Executor, InlineExecutor
+from demaq.engine.incoming import QueueUnknown, check_queue, incoming_messages
 from demaq.engine.local import LocalExecutor
 from demaq.engine.log import Log, Status, Trace
 from demaq.engine.plan import Plan, plan_from_text, plan_of
-from demaq.engine.records import Incoming
-from demaq.engine.versions import Progress
+from demaq.engine.versions import Progress, latest_plan
 from demaq.engine.xml import MessageRefused
 from demaq.language import ApplicationInvalid, Checked, check
 from demaq.model import (
-    ECHO_PROPERTIES,
-    SETTABLE_PROPERTIES,
     Clock,
     Limits,
     Message,
     MessageState,
     NewMessage,
     Origin,
-    PropertyMode,
-    QueueKind,
     Slice,
     SystemClock,
-    Value,
 )
 from demaq.spark.executor import SparkExecutor
 from demaq.spark.session import Session, SparkUnavailable, is_master
@@ -45,14 +39,6 @@ _POLL = 0.05  # seconds between two looks for messages that others put into the 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0  # seconds, before the store is tried again
 _HOUSEKEEPING = timedelta(minutes=1)
 _TELL_PAUSE = 2.0  # seconds between two reports of Spark
-
-
-class QueueUnknown(DemaqError):
-    """The application has no queue of that name, or none that takes messages from outside."""
-
-
-class PropertyInvalid(DemaqError):
-    """A property cannot be set so."""
 
 
 class DeploymentRefused(DemaqError):
@@ -359,8 +345,7 @@ class Sender:
         if queue not in self._plan.queues and queue in self._named.queues:
             raise QueueUnknown(f"the version in force has no queue `{queue}`: run `demaq deploy` first")
         incoming = incoming_messages(self._plan, queue, bodies, properties or {}, self._clock.now())
-        if self._plan.queues[queue].transient:
-            raise QueueUnknown(f"the queue `{queue}` is transient: it lives in the memory of the node that runs")
+        check_queue(self._plan, queue, beside=True)
         return take_in(incoming, self._executor, self._store)
 
     def _refresh(self) -> None:
@@ -369,45 +354,6 @@ class Sender:
         if latest.plan != self._plan.text:
             self._plan = plan_from_text(latest.plan)
             self._executor.load(self._plan)
-
-
-def incoming_messages(
-    plan: Plan, queue: str, bodies: Iterable[str | bytes], properties: Mapping[str, Any], now: datetime
-) -> list[Incoming]:
-    """Messages from outside for a queue that takes some."""
-    _check_queue(plan, queue)
-    values = {name: _value(plan, name, value, queue) for name, value in properties.items()}
-    return [Incoming(queue=queue, body=body, properties=values, now=now) for body in bodies]
-
-
-def _check_queue(plan: Plan, name: str) -> None:
-    queue = plan.queues.get(name)
-    open_queues = [one.name for one in plan.queues.values() if one.kind is not QueueKind.OUTGOING_GATEWAY]
-    if queue is None:
-        raise QueueUnknown(f"there is no queue `{name}`: {did_you_mean(name, open_queues, 'queues')}")
-    if queue.kind is QueueKind.OUTGOING_GATEWAY:
-        raise QueueUnknown(f"`{name}` is an outgoing gateway, and takes messages from rules only")
-
-
-def _value(plan: Plan, name: str, value: Any, queue: str) -> Value:
-    known = plan.properties.get(name)
-    if known is not None:
-        if known.mode is PropertyMode.FIXED:
-            raise PropertyInvalid(f"the property `{name}` is fixed: it always has its computed value")
-        if queue not in known.queues:
-            raise PropertyInvalid(
-                f"the property `{name}` is not defined on the queue `{queue}`, only on {listing(known.queues)}"
-            )
-        return Value(known.type, _text(value))
-    if name in ECHO_PROPERTIES and plan.queues[queue].kind is not QueueKind.ECHO:
-        raise PropertyInvalid(f"`{name}` is for messages in echo queues, and `{queue}` is none")
-    if name in SETTABLE_PROPERTIES:
-        type_ = SETTABLE_PROPERTIES[name]
-        return Value(_type_of(value) if type_ == "xs:anyAtomicType" else type_, _text(value))
-    settable = [one.name for one in plan.properties.values() if queue in one.queues]
-    raise PropertyInvalid(
-        f"there is no property `{name}`: {did_you_mean(name, [*settable, *SETTABLE_PROPERTIES], 'properties')}"
-    )
 
 
 def load(app: Path | str, limits: Limits | None = None) -> Plan:
@@ -463,8 +409,8 @@ def retry(message: Message, store: Store, now: datetime) -> int:
 
 def _rank(message: Message, store: Store) -> int:
     """The priority that its queue has now."""
-    plan = plan_from_text(store.version(store.latest_version()).plan)
-    return plan.ranks.get(message.queue, message.rank)
+    plan = latest_plan(store)
+    return message.rank if plan is None else plan.ranks.get(message.queue, message.rank)
 
 
 def propose_if_new(plan: Plan, store: Store, now: datetime) -> int:
@@ -500,25 +446,3 @@ def _executor(store: Store, inline: bool, spark: str, settings: Mapping[str, str
         )
     master = settings.get("spark.master", "local[*]") if spark == "auto" else spark
     return SparkExecutor(store.url, Session(master, settings), forced=spark != "auto")
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return f"PT{value.total_seconds():f}S" if value >= timedelta(0) else f"-PT{-value.total_seconds():f}S"
-    return str(value)
-
-
-def _type_of(value: Any) -> str:
-    types: dict[type, str] = {
-        bool: "xs:boolean",
-        int: "xs:integer",
-        float: "xs:double",
-        Decimal: "xs:decimal",
-        datetime: "xs:dateTime",
-        timedelta: "xs:dayTimeDuration",
-    }
-    return types.get(type(value), "xs:string")

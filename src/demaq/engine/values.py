@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
 
 from demaq.model import Message, Value
 from demaq.store import KeyKind
@@ -109,6 +111,25 @@ def _in_utc(text: str) -> str:
     except OverflowError:
         return text
     return f"{then.isoformat()}{match['fraction'] or ''}Z"
+
+
+def text_of(value: Any) -> str:
+    """A value of Python, as the text of a property.
+
+    >>> text_of(True), text_of(Decimal("1E+3")), text_of(float("-inf")), text_of(date(2007, 1, 10))
+    ('true', '1000', '-INF', '2007-01-10')
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, date):  # or a time
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return f"{'-' if value < timedelta(0) else ''}PT{abs(value).total_seconds():f}S"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, float):
+        return {float("inf"): "INF", float("-inf"): "-INF"}.get(value, "NaN" if value != value else repr(value))
+    return str(value)
 
 
 def canonical(kind: KeyKind, text: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from demaq.engine.executor import Executor
-from demaq.engine.plan import Plan
+from demaq.engine.plan import Plan, plan_from_text
 from demaq.model import Message, QueueKind
 from demaq.store import Index, Member, Store
 
@@ -11,6 +11,12 @@ Progress = Callable[[int, int], None]
 """Is told how many messages are done, and how many there are."""
 
 _AT_ONCE = 500
+
+
+def latest_plan(store: Store) -> Plan | None:
+    """The version that was deployed last and not refused."""
+    number = store.latest_version()
+    return plan_from_text(store.version(number).plan) if number else None
 
 
 def obstacles(plan: Plan, old: Plan | None, store: Store) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -54,7 +54,6 @@ OUTCOMES_DDL = (
     " effects binary"
 )
 """The same, as Spark writes it."""
-_ORIGINS = {origin.value: origin for origin in Origin}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,23 +122,10 @@ def unpacked(shipment: Shipment, part: int) -> Batch:
         if is_evaluated:
             tasks.append(Task(message=message, position=position, now=shipment.now))
         else:
-            mates.append(_at(message, position))
+            mates.append(replace(message, position=position))
     own = {task.message.id for task in tasks} | {mate.id for mate in mates}
     recent = [message for message in shipment.recent if message.id not in own and message.position is not None]
     return Batch(tasks=tuple(tasks), recent=(*recent, *mates), resets=shipment.resets, hidden=shipment.hidden)
-
-
-def _at(message: Message, position: int) -> Message:
-    return Message(
-        id=message.id,
-        queue=message.queue,
-        body=message.body,
-        properties=message.properties,
-        created=message.created,
-        position=position,
-        transient=message.transient,
-        keys=message.keys,
-    )
 
 
 def packed_outcomes(outcomes: Sequence[Outcome]) -> pa.RecordBatch:
@@ -209,7 +195,7 @@ def _messages(structs: pa.StructArray) -> Iterable[NewMessage]:
             queue=queue,
             body=body,
             properties=properties_from(properties),
-            origin=_ORIGINS[origin],
+            origin=Origin(origin),
             cause=cause,
             rule=rule,
             rank=rank,

@@ -1,24 +1,21 @@
 """Messages from Spark on their way into a store: checked as any other from outside."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import datetime
 
 import pyarrow as pa
 from pyspark.sql.types import BinaryType, MapType, StringType, StructType
 
-from demaq.diagnostics import did_you_mean, listing
 from demaq.engine.executor import Admission
+from demaq.engine.incoming import check_queue, property_type, typed_value
 from demaq.engine.local import LocalExecutor
 from demaq.engine.plan import Plan
 from demaq.engine.records import Incoming
-from demaq.model import ECHO_PROPERTIES, SETTABLE_PROPERTIES, PropertyMode, QueueKind, Value
-from demaq.spark.tables import SourceInvalid, latest_plan
-from demaq.spark.values import text_of
+from demaq.engine.versions import latest_plan
+from demaq.spark.tables import SourceInvalid
 from demaq.store import open_store
 
 _BODY = "body"
-_TIMES = {datetime: "xs:dateTime", timedelta: "xs:dayTimeDuration"}
 _gates: dict[str, "Gate"] = {}
 
 
@@ -60,62 +57,26 @@ def plan_at(url: str) -> Plan:
 
 def check_columns(schema: StructType, queue: str, plan: Plan) -> None:
     """Can rows with these columns become messages of a queue? If not, say what is wrong."""
-    _check_queue(queue, plan)
+    check_queue(plan, queue, beside=True)
     columns = {field.name: field.dataType for field in schema}
     if not isinstance(columns.pop(_BODY, None), StringType | BinaryType):
         raise SourceInvalid("rows that are to become messages need a column `body` with XML, of type string or binary")
     for name, type_ in columns.items():
         if isinstance(type_, StructType | MapType | BinaryType):
             raise SourceInvalid(f"the column `{name}` has no type that a property can have: {type_.simpleString()}")
-        _type(name, queue, plan)
-
-
-def _check_queue(name: str, plan: Plan) -> None:
-    queue = plan.queues.get(name)
-    if queue is None:
-        raise SourceInvalid(f"there is no queue `{name}`: {did_you_mean(name, plan.queues, 'queues')}")
-    if queue.kind is QueueKind.OUTGOING_GATEWAY:
-        raise SourceInvalid(f"`{name}` is an outgoing gateway, and takes messages from rules only")
-    if queue.transient:
-        raise SourceInvalid(f"the queue `{name}` is transient: it lives in the memory of the node that runs")
-
-
-def _type(name: str, queue: str, plan: Plan) -> str:
-    """The type of the property that a column is about."""
-    known = plan.properties.get(name)
-    if known is not None and known.mode is PropertyMode.FIXED:
-        raise SourceInvalid(f"the property `{name}` is fixed: it always has its computed value; leave the column out")
-    if known is not None and queue not in known.queues:
-        raise SourceInvalid(
-            f"the property `{name}` is not defined on the queue `{queue}`, only on {listing(known.queues)}"
-        )
-    if known is not None:
-        return known.type
-    is_settable = name in SETTABLE_PROPERTIES
-    if not is_settable or (name in ECHO_PROPERTIES and plan.queues[queue].kind is not QueueKind.ECHO):
-        settable = [one.name for one in plan.properties.values() if queue in one.queues]
-        raise SourceInvalid(
-            f"the queue `{queue}` has no property `{name}` for the column of that name: "
-            f"{did_you_mean(name, [*settable, *SETTABLE_PROPERTIES], 'properties')}"
-        )
-    return SETTABLE_PROPERTIES[name]
+        property_type(plan, name, queue)
 
 
 def incoming(batch: pa.RecordBatch, queue: str, plan: Plan, now: datetime) -> Iterable[Incoming]:
     """The rows of a record batch as messages. A null is a property that is not given; a message without a body is
     refused, as an empty one is."""
     names = [name for name in batch.schema.names if name != _BODY]
-    types = {name: _type(name, queue, plan) for name in names}
+    types = {name: property_type(plan, name, queue) for name in names}
     columns = [batch.column(name).to_pylist() for name in names]
     for number, body in enumerate(batch.column(_BODY).to_pylist()):
         properties = {
-            name: _value(types[name], column[number])
+            name: typed_value(types[name], column[number])
             for name, column in zip(names, columns, strict=True)
             if column[number] is not None
         }
         yield Incoming(queue=queue, body=body or "", properties=properties, now=now)
-
-
-def _value(type_: str, value: Any) -> Value:
-    """When a message goes on from an echo queue is a time, or a duration."""
-    return Value(_TIMES.get(type(value), "xs:string") if type_ == "xs:anyAtomicType" else type_, text_of(value))

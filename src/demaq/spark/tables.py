@@ -18,7 +18,8 @@ from pyspark.sql.types import (
 )
 
 from demaq.diagnostics import DemaqError, did_you_mean, listing
-from demaq.engine.plan import Plan, plan_from_text
+from demaq.engine.plan import Plan
+from demaq.engine.versions import latest_plan
 from demaq.model import Origin
 from demaq.store import Store
 from demaq.store.scan import Constraint, Op
@@ -90,12 +91,6 @@ class Table:
         raise SourceInvalid(
             f"there is no column `{name}`: {did_you_mean(name, [column.name for column in known], 'columns')}"
         )
-
-
-def latest_plan(store: Store) -> Plan | None:
-    """The version that was deployed last."""
-    number = store.latest_version()
-    return plan_from_text(store.version(number).plan) if number else None
 
 
 def table_of(name: str, store: Store, queue: str | None = None) -> Table:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
@@ -140,22 +140,3 @@ def error_parts(body: str) -> dict[str, str]:
         if element.tag == "location":
             found.update(element.attrib)
     return found
-
-
-def text_of(value: Any) -> str:
-    """A value that Spark has, as the text of a property.
-
-    >>> text_of(True), text_of(Decimal("1E+3")), text_of(float("-inf")), text_of(date(2007, 1, 10))
-    ('true', '1000', '-INF', '2007-01-10')
-    """
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, date):  # or a time
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return f"{'-' if value < timedelta(0) else ''}PT{abs(value).total_seconds():f}S"
-    if isinstance(value, Decimal):
-        return f"{value:f}"
-    if isinstance(value, float):
-        return {float("inf"): "INF", float("-inf"): "-INF"}.get(value, "NaN" if value != value else repr(value))
-    return str(value)

@@ -11,9 +11,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from demaq.diagnostics import DemaqError
+from demaq.engine.versions import latest_plan
 from demaq.spark.reader import opened
 from demaq.spark.source import activate, register
-from demaq.spark.tables import TABLES, Table, latest_plan, queue_table, table_of
+from demaq.spark.tables import TABLES, Table, queue_table, table_of
 from demaq.store import Store
 
 _COUNT = re.compile(r"count\s*\(\s*\*\s*\)", re.IGNORECASE)

@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
+from demaq.engine.incoming import PropertyInvalid, QueueUnknown
 from demaq.engine.xml import MessageRefused
 from demaq.model import ManualClock, Message, Origin
-from demaq.node import NeverIdle, Node, PropertyInvalid, QueueUnknown
+from demaq.node import NeverIdle, Node
 from demaq.testing.compare import difference, matches
 from demaq.testing.scenario import Expect, Scenario, Send, Step, Wait
 

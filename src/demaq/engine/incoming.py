@@ -1,0 +1,77 @@
+"""Messages that programs and people bring: for which queues, and with which properties."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from demaq.diagnostics import DemaqError, did_you_mean, listing
+from demaq.engine.plan import Plan
+from demaq.engine.records import Incoming
+from demaq.engine.values import text_of
+from demaq.model import ECHO_PROPERTIES, SETTABLE_PROPERTIES, PropertyMode, QueueKind, Value
+
+_ANY = "xs:anyAtomicType"
+_TYPES: dict[type, str] = {
+    bool: "xs:boolean",
+    int: "xs:integer",
+    float: "xs:double",
+    Decimal: "xs:decimal",
+    datetime: "xs:dateTime",
+    timedelta: "xs:dayTimeDuration",
+}
+
+
+class QueueUnknown(DemaqError):
+    """The application has no queue of that name, or none that takes messages from outside."""
+
+
+class PropertyInvalid(DemaqError):
+    """A message cannot be given that property."""
+
+
+def incoming_messages(
+    plan: Plan, queue: str, bodies: Iterable[str | bytes], properties: Mapping[str, Any], now: datetime
+) -> list[Incoming]:
+    """Messages from outside for a queue that takes some."""
+    check_queue(plan, queue)
+    values = {name: typed_value(property_type(plan, name, queue), value) for name, value in properties.items()}
+    return [Incoming(queue=queue, body=body, properties=values, now=now) for body in bodies]
+
+
+def check_queue(plan: Plan, name: str, *, beside: bool = False) -> None:
+    """Does a queue take messages from outside? With `beside`, from processes other than the node."""
+    queue = plan.queues.get(name)
+    if queue is None:
+        takers = [one.name for one in plan.queues.values() if one.kind is not QueueKind.OUTGOING_GATEWAY]
+        raise QueueUnknown(f"there is no queue `{name}`: {did_you_mean(name, takers, 'queues')}")
+    if queue.kind is QueueKind.OUTGOING_GATEWAY:
+        raise QueueUnknown(f"`{name}` is an outgoing gateway, and takes messages from rules only")
+    if beside and queue.transient:
+        raise QueueUnknown(f"the queue `{name}` is transient: it lives in the memory of the node that runs")
+
+
+def property_type(plan: Plan, name: str, queue: str) -> str:
+    """The type of a property that messages for a queue can be given."""
+    known = plan.properties.get(name)
+    if known is not None:
+        if known.mode is PropertyMode.FIXED:
+            raise PropertyInvalid(f"the property `{name}` is fixed: it always has its computed value")
+        if queue not in known.queues:
+            raise PropertyInvalid(
+                f"the property `{name}` is not defined on the queue `{queue}`, only on {listing(known.queues)}"
+            )
+        return known.type
+    if name in ECHO_PROPERTIES and plan.queues[queue].kind is not QueueKind.ECHO:
+        raise PropertyInvalid(f"`{name}` is for messages in echo queues, and `{queue}` is none")
+    if name not in SETTABLE_PROPERTIES:
+        settable = [one.name for one in plan.properties.values() if queue in one.queues]
+        raise PropertyInvalid(
+            f"there is no property `{name}`: {did_you_mean(name, [*settable, *SETTABLE_PROPERTIES], 'properties')}"
+        )
+    return SETTABLE_PROPERTIES[name]
+
+
+def typed_value(type_: str, value: Any) -> Value:
+    """A value of Python as one of a type; if that may be any, of its own."""
+    return Value(_TYPES.get(type(value), "xs:string") if type_ == _ANY else type_, text_of(value))
