@@ -1,8 +1,10 @@
 """Reading queues by keys gives what reading them whole gives."""
 
+from pathlib import Path
+
 import pytest
 
-from running import Start
+from running import Start, deploy, plan_from
 
 SHOP = """
 create queue orders kind basic mode persistent
@@ -128,3 +130,23 @@ def test_a_long_key_is_found_whole(start: Start) -> None:
     running.run()
     running.play("ask", f"<ask><name>{long}</name></ask>")
     assert running.bodies("out") == ["<r>1</r>", '<r all="2">1</r>']
+
+
+WAITING = """
+create queue inbox kind basic mode persistent
+create queue out kind basic mode persistent
+create property all as xs:string fixed queue inbox value "all"
+create slicing everything on all
+create rule forget for everything if (/forget) then do reset
+create rule ask for inbox
+if (/ask) then do enqueue <found>{qs:queue("inbox")[/m/@PATH = "1"]/m/@n ! string(.)}</found> into out
+"""
+
+
+@pytest.mark.parametrize("batch", [1, 256])
+def test_messages_that_wait_are_found_by_the_paths_of_a_new_version(start: Start, tmp_path: Path, batch: int) -> None:
+    running = start(WAITING.replace("PATH", "x"), batch=batch)
+    running.send("inbox", '<m n="a" x="1" y="2"/>', '<m n="b" x="2" y="1"/>', "<ask/>")
+    deploy(running.base, plan_from(tmp_path / "new", WAITING.replace("PATH", "y")))
+    running.run()
+    assert running.bodies("out") == ["<found>b</found>"]
