@@ -13,12 +13,13 @@ class Source:
     (2, 1)
     """
 
-    __slots__ = ("_line_starts", "name", "text")
+    __slots__ = ("_hidden", "_line_starts", "name", "text")
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name
         self.text = text.replace("\r\n", "\n").replace("\r", "\n")
         self._line_starts: list[int] | None = None
+        self._hidden: list[tuple[int, int]] = []
 
     def __repr__(self) -> str:
         return f"Source({self.name!r})"
@@ -48,10 +49,25 @@ class Source:
         return min(self.line_starts[line - 1] + max(column - 1, 0), len(self.text))
 
     def line(self, number: int) -> str:
-        """The text of a line, without its end."""
+        """The text of a line, without its end, as it may be shown to anybody.
+
+        >>> source = Source("a.lila", "user:secret")
+        >>> source.hide(5, 11)
+        >>> source.line(1)
+        'user:******'
+        """
         start = self.line_starts[number - 1]
         end = self.text.find("\n", start)
-        return self.text[start:] if end < 0 else self.text[start:end]
+        end = len(self.text) if end < 0 else end
+        text = self.text[start:end]
+        for first, last in self._hidden:
+            if start <= first and last <= end:
+                text = text[: first - start] + "*" * (last - first) + text[last - start :]
+        return text
+
+    def hide(self, start: int, end: int) -> None:
+        """Never show what stands there, which is in one line: a secret."""
+        self._hidden.append((start, end))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,18 @@ class Shape(Enum):
     HEXAGON = "hexagon"
     PAGE = "page"  # a sheet with a dog-ear: a document
 
+    # Boxes with a small icon at their left, one for each of the enterprise integration patterns that pipelines have.
+    ENDPOINT = "endpoint"  # where messages enter and leave
+    MESSAGE_FILTER = "message-filter"
+    CONTENT_FILTER = "content-filter"
+    TRANSLATOR = "translator"
+    ENRICHER = "enricher"
+    ROUTER = "router"  # content-based
+    MULTICAST = "multicast"
+    JOIN_ROUTER = "join-router"
+    AGGREGATOR = "aggregator"
+    SPLITTER = "splitter"
+
 
 class Tone(Enum):
     """The colour of a node."""

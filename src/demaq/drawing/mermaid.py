@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from demaq.drawing.graph import Graph, Line, Node, Shape, Tone
 from demaq.drawing.palette import LIGHT
+from demaq.drawing.shapes import ICONS
 from demaq.drawing.text import clean
 
 # Shapes that every version of Mermaid knows, as near to ours as they come.
@@ -25,6 +26,22 @@ _BRACKETS = {
     Shape.STACK: ("[[", "]]"),
     Shape.HEXAGON: ("{{", "}}"),
     Shape.PAGE: ("[/", "\\]"),
+    **dict.fromkeys(ICONS, ("[", "]")),
+}
+
+# What shapes that Mermaid does not have begin their labels with.
+_MARKS = {
+    Shape.CLOCK: "⏱ ",
+    Shape.ENDPOINT: "⇥ ",
+    Shape.MESSAGE_FILTER: "▽ ",
+    Shape.CONTENT_FILTER: "▷ ",
+    Shape.TRANSLATOR: "⋈ ",
+    Shape.ENRICHER: "◁ ",
+    Shape.ROUTER: "↗ ",
+    Shape.MULTICAST: "⇶ ",
+    Shape.JOIN_ROUTER: "⇒ ",
+    Shape.AGGREGATOR: "⊞ ",
+    Shape.SPLITTER: "⊟ ",
 }
 
 _ARROWS = {
@@ -90,8 +107,7 @@ def _body(graph: Graph) -> Iterator[str]:
 def _shape(node: Node) -> str:
     opening, closing = _BRACKETS[node.shape]
     label = "<br/>".join(text for text in (_text(node.label), _text(node.note)) if text)
-    clock = "⏱ " if node.shape is Shape.CLOCK else ""
-    return f'{opening}"{clock}{label or " "}"{closing}'
+    return f'{opening}"{_MARKS.get(node.shape, "")}{label or " "}"{closing}'
 
 
 def _text(text: str) -> str:

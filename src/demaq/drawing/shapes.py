@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from demaq.drawing.geometry import Box, Point
+from demaq.drawing.geometry import Box, Point, Size
 from demaq.drawing.graph import Shape
 
 CAP = 8.0  # half the width of a cylinder's elliptic end
@@ -14,6 +14,8 @@ SHEET = 4.0  # by how much each sheet of a stack is shifted
 EAR = 9.0  # how much of a page's corner is folded
 CLOCK_FACE = 6.5  # the radius of the clock glyph
 CLOCK_ROOM = 2 * CLOCK_FACE + 8
+ICON_LEFT = 12.0  # what is free at the left of an icon
+ICON = Size(width=24, height=18)
 
 # Edges attach at least this far from a corner: past round corners and past the shifted sheets of a stack.
 PORT_MARGIN = 10.0
@@ -34,6 +36,20 @@ class Padding:
     bottom: float = 10
 
 
+ICONS = (
+    Shape.ENDPOINT,
+    Shape.MESSAGE_FILTER,
+    Shape.CONTENT_FILTER,
+    Shape.TRANSLATOR,
+    Shape.ENRICHER,
+    Shape.ROUTER,
+    Shape.MULTICAST,
+    Shape.JOIN_ROUTER,
+    Shape.AGGREGATOR,
+    Shape.SPLITTER,
+)
+"""Boxes that have an icon."""
+
 PADDING = {
     Shape.BOX: Padding(),
     Shape.ROUNDED: Padding(),
@@ -44,6 +60,7 @@ PADDING = {
     Shape.STACK: Padding(left=14, right=14 + 2 * SHEET, top=10 + 2 * SHEET, bottom=10),
     Shape.HEXAGON: Padding(left=8 + TIP, right=8 + TIP),
     Shape.PAGE: Padding(),
+    **dict.fromkeys(ICONS, Padding(left=ICON_LEFT + ICON.width + 10, right=14)),
 }
 
 

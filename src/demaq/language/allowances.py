@@ -3,9 +3,8 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
-from demaq.diagnostics import Diagnostic, Report, Severity, Span, nearest
+from demaq.diagnostics import Allowance, Allowances, Report, Span
 from demaq.language import codes
 from demaq.language.tree import ModuleSyntax
 from demaq.xquery.tree import (
@@ -26,34 +25,10 @@ _CODE = re.compile(r"DQ\w*", re.IGNORECASE)
 _EDGE = re.compile(r"\(:|:\)")
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
-    """One code, at the place of the comment that allows it, for what is found in `scope`."""
-
-    code: str
-    place: Span
-    reason: str
-    scope: Span
-
-
 def apply_allowances(modules: Iterable[ModuleSyntax], report: Report) -> None:
     """Take from the report what is allowed, and say which allowances are wrong or allow nothing."""
-    for allowance in [found for module in modules for found in _allowances(module)]:
-        problem = _problem(allowance)
-        if problem is not None:
-            message, help_ = problem
-            report.say(codes.ALLOWANCE, allowance.place, message, help=help_)
-            continue
-        allowed = [diagnostic for diagnostic in report if _covers(allowance, diagnostic)]
-        for diagnostic in allowed:
-            report.allow(diagnostic)
-        if not allowed and not report.has_errors:
-            report.say(
-                codes.ALLOWANCE,
-                allowance.place,
-                f"there is no {allowance.code} here to allow",
-                help="take the comment away, or put it into or right before the statement that it is about",
-            )
+    rules = Allowances(codes=codes.ALL, wrong=codes.ALLOWANCE, written="(: allow {}: because … :)")
+    rules.apply((found for module in modules for found in _allowances(module)), report)
 
 
 def _allowances(module: ModuleSyntax) -> Iterator[Allowance]:
@@ -114,22 +89,3 @@ def _ends(module: ModuleSyntax) -> list[int]:
     limits = [*(span.start for span in parts[1:]), len(text)]
     line_ends = [text.find("\n", span.end) for span in parts]
     return [limit if end < 0 else min(end, limit) for end, limit in zip(line_ends, limits, strict=False)]
-
-
-def _problem(allowance: Allowance) -> tuple[str, str] | None:
-    known = {code.name: code for code in codes.ALL}
-    if allowance.code not in known:
-        close = nearest(allowance.code, known)
-        return f"there is no code `{allowance.code}`", f"did you mean `{close}`?" if close else "take one of a finding"
-    if known[allowance.code].severity is Severity.ERROR:
-        return f"{allowance.code} is an error, which cannot be allowed", "mend what it is about"
-    if not allowance.reason:
-        return "an allowance gives a reason", f"write `(: allow {allowance.code}: because … :)`"
-    return None
-
-
-def _covers(allowance: Allowance, diagnostic: Diagnostic) -> bool:
-    span, scope = diagnostic.span, allowance.scope
-    if diagnostic.code.name != allowance.code or span is None or span.source is not scope.source:
-        return False
-    return scope.start <= span.start < scope.end

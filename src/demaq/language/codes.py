@@ -1,27 +1,9 @@
 """What can be wrong with an application. The names are stable; `docs/reference/diagnostics.md` explains each."""
 
-from demaq.diagnostics import Code, Severity
+from demaq.diagnostics import Catalogue
 
-_CODES: dict[str, Code] = {}
-
-
-def _code(name: str, severity: Severity, meaning: str) -> Code:
-    assert name not in _CODES
-    _CODES[name] = Code(name, severity, meaning)
-    return _CODES[name]
-
-
-def _error(name: str, meaning: str) -> Code:
-    return _code(name, Severity.ERROR, meaning)
-
-
-def _warning(name: str, meaning: str) -> Code:
-    return _code(name, Severity.WARNING, meaning)
-
-
-def _hint(name: str, meaning: str) -> Code:
-    return _code(name, Severity.HINT, meaning)
-
+_catalogue = Catalogue()
+_error, _warning, _hint = _catalogue.error, _catalogue.warning, _catalogue.hint
 
 # Reading
 SYNTAX = _error("DQ0001", "A statement is not written as the grammar asks.")
@@ -114,4 +96,4 @@ NO_RULES = _hint("DQ0712", "A slicing neither has rules nor retains what any rul
 OTHER_ROOT = _warning("DQ0713", "A path from the root in a predicate does not lead into the message.")
 ALLOWANCE = _hint("DQ0714", "A comment allows what is not there, or cannot be allowed.")
 
-ALL = tuple(_CODES.values())
+ALL = _catalogue.every

@@ -1,12 +1,14 @@
 """Painting nodes: one small function per shape."""
 
 from collections.abc import Callable
+from functools import partial
 
 from demaq.drawing.cards import LABEL_LEADING, LABEL_SIZE, NOTE_LEADING, NOTE_SIZE
 from demaq.drawing.geometry import Box, Point
 from demaq.drawing.graph import Shape
 from demaq.drawing.layout.picture import Placed
-from demaq.drawing.shapes import CAP, CLOCK_FACE, EAR, PADDING, SHEET, TIP
+from demaq.drawing.shapes import CAP, CLOCK_FACE, EAR, ICONS, PADDING, SHEET, TIP
+from demaq.drawing.svg.icons import icon
 from demaq.drawing.svg.markup import element, leaf, number, polygon
 
 _BASELINE = 0.35  # a line's middle to its baseline, in font sizes
@@ -119,6 +121,10 @@ def _page(box: Box) -> str:
     return _outline(polygon(near, low, *corners)) + _fine(fold)
 
 
+def _with_icon(shape: Shape, box: Box) -> str:
+    return _outline(_rectangle(box, _ROUND)) + element("path", {"class": "fine icon", "d": icon(shape, box)})
+
+
 _PAINTERS: dict[Shape, Callable[[Box], str]] = {
     Shape.BOX: _box,
     Shape.ROUNDED: _rounded,
@@ -129,4 +135,5 @@ _PAINTERS: dict[Shape, Callable[[Box], str]] = {
     Shape.STACK: _stack,
     Shape.HEXAGON: _hexagon,
     Shape.PAGE: _page,
+    **{shape: partial(_with_icon, shape) for shape in ICONS},
 }

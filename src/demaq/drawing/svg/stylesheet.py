@@ -24,6 +24,7 @@ _FORMS = {
     ".entry": f"font-size:{CAPTION_SIZE:g}px",
     ".node path": "stroke-width:1.25;stroke-linejoin:round;stroke-linecap:round",
     ".node .fine": "fill:none",
+    ".node .icon": "opacity:.75",
     ".course": "fill:none;stroke-width:1.5;stroke-linecap:round",
     ".touch": "fill:none;stroke:none;stroke-width:12;pointer-events:stroke",
     ".line-dashed .course": "stroke-dasharray:7 5",
@@ -49,6 +50,7 @@ def _colours(palette: Palette) -> Iterator[tuple[str, str]]:
     yield ".caption,.entry", f"fill:{palette.faint}"
     for tone, paint in palette.tones.items():
         yield f".tone-{tone.value} path", f"fill:{paint.fill};stroke:{paint.stroke}"
+        yield f".tone-{tone.value} .icon", f"stroke:{paint.ink}"
         yield f".tone-{tone.value} text", f"fill:{paint.ink}"
     for line, colour in palette.lines.items():
         yield f".line-{line.value} .course", f"stroke:{colour}"

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from demaq.diagnostics import Note, Report
+from demaq.graphs import components, is_cyclic, way
 from demaq.language import codes
 from demaq.language.analysis.condition import possible_roots
 from demaq.language.analysis.facts import RuleFacts
@@ -11,7 +12,6 @@ from demaq.language.analysis.outlook import is_certainly_empty, possible_enqueue
 from demaq.language.analysis.paths import step_name
 from demaq.language.analysis.shape import Shape
 from demaq.language.analysis.writes import Write
-from demaq.language.checks.cycles import cyclic_components, shortest_cycle
 from demaq.language.examined import Examined
 from demaq.language.linked import LinkedRule
 from demaq.model import PropertyMode
@@ -38,7 +38,9 @@ def check(examined: Examined, report: Report) -> None:
     consequences = _Consequences(examined)
     while True:
         found = []
-        for component in cyclic_components(consequences.steps, consequences.of):
+        for component in components(consequences.steps, consequences.of):
+            if not is_cyclic(component, consequences.of):
+                continue
             steps = sorted((node for node in component if isinstance(node, _Step)), key=_place)
             found += [(step, steps) for step in consequences.to_tell(steps)]
         for step, steps in found:
@@ -94,7 +96,7 @@ class _Consequences:
     def cycle_of(self, start: _Step) -> list[_Step]:
         """The enqueues along a shortest way from one back to it."""
         first: _Step | _Arrival = start
-        return [node for node in shortest_cycle(first, self.of) if isinstance(node, _Step)]
+        return [node for node in way(first, first, self.of)[:-1] if isinstance(node, _Step)]
 
     def to_tell(self, steps: list[_Step]) -> list[_Step]:
         """The first step of each rule that needs no other to trigger itself; if there is none, the very first."""

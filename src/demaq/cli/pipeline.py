@@ -1,0 +1,126 @@
+"""`demaq pipeline`"""
+
+import sys
+from pathlib import Path
+
+import click
+
+from demaq.cli.output import FINDINGS, MISUSE, count, fail, paint, print_json, print_report, summary
+from demaq.diagnostics import Severity
+from demaq.drawing import Graph, to_mermaid, to_svg
+from demaq.pipelines import CheckedPipeline, PipelineNotFound, Program, check_pipeline
+from demaq.pipelines.explain import dependencies_drawing, overview, pipeline_data, routes_drawing
+from demaq.pipelines.optimise import optimise
+from demaq.pipelines.plan import print_plan
+from demaq.pipelines.planner import plan_program
+
+
+@click.group()
+def pipeline() -> None:
+    """Check and explain data pipelines, which are written in LiLa (.lila files)."""
+
+
+@pipeline.command(
+    epilog="Example: demaq pipeline check soccer.lila\n\n"
+    "Exit status: 0 without errors, 1 with errors, 2 when there is no such pipeline."
+)
+@click.argument("file", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def check(file: str, as_json: bool) -> None:
+    """Check the pipeline FILE, and report everything that is wrong."""
+    result = _checked(file)
+    if as_json:
+        print_json(_data(result))
+    else:
+        print_report(result.report)
+        _print_summary(result)
+    sys.exit(FINDINGS if result.report.has_errors else 0)
+
+
+@pipeline.command(
+    epilog="Examples:\n\n"
+    "\b\n"
+    "  demaq pipeline explain soccer.lila                     relations, patterns and routes\n"
+    "  demaq pipeline explain soccer.lila --svg routes.svg    a picture of the routes\n"
+    "  demaq pipeline explain soccer.lila --graph dependencies --mermaid\n"
+    "  demaq pipeline explain soccer.lila --plan              how it is evaluated"
+)
+@click.argument("file", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Print everything that is known as JSON.")
+@click.option("--mermaid", is_flag=True, help="Print the graph in Mermaid's notation.")
+@click.option("--svg", type=click.Path(dir_okay=False), help="Draw the graph into this file; - for standard output.")
+@click.option(
+    "--graph",
+    type=click.Choice(["routes", "dependencies"]),
+    default="routes",
+    show_default=True,
+    help="Which graph to draw.",
+)
+@click.option("--plan", is_flag=True, help="Print how it is evaluated: the relational plan.")
+def explain(file: str, as_json: bool, mermaid: bool, svg: str | None, graph: str, plan: bool) -> None:
+    """Explain the pipeline FILE: its relations, what depends on what, patterns and routes."""
+    if sum([as_json, mermaid, svg is not None, plan]) > 1:
+        fail("take one of --json, --mermaid, --svg and --plan")
+    result = _checked(file)
+    if result.program is None:
+        print_report(result.report, err=True)
+        click.echo(f"{result.name}: {summary(result.report)}; nothing to explain", err=True)
+        sys.exit(FINDINGS)
+    if as_json:
+        print_json(pipeline_data(result.program))
+    elif mermaid:
+        click.echo(to_mermaid(_drawing(result.program, graph)))
+    elif svg is not None:
+        _draw(_drawing(result.program, graph), svg)
+    elif plan:
+        click.echo(print_plan(optimise(plan_program(result.program))), nl=False)
+    else:
+        click.echo(overview(result.program, paint))
+        click.echo()
+        click.echo(
+            "`--svg FILE` draws the routes, with `--graph dependencies` what depends on what; `--plan` shows the plan."
+        )
+
+
+def _checked(file: str) -> CheckedPipeline:
+    try:
+        return check_pipeline(file)
+    except PipelineNotFound as error:
+        fail(str(error))
+
+
+def _data(result: CheckedPipeline) -> dict[str, object]:
+    report = result.report
+    return {
+        "pipeline": result.name,
+        "ok": not report.has_errors,
+        "errors": report.count(Severity.ERROR),
+        "warnings": report.count(Severity.WARNING),
+        "hints": report.count(Severity.HINT),
+        "allowed": [diagnostic.to_json() for diagnostic in report.allowed],
+        "diagnostics": [diagnostic.to_json() for diagnostic in report],
+    }
+
+
+def _print_summary(result: CheckedPipeline) -> None:
+    program = result.program
+    name = paint(result.name, "bold")
+    size = "" if program is None else f" ({count(len(program.relations), 'relation')})"
+    click.echo(f"{name}{size}: {summary(result.report)}")
+
+
+def _drawing(program: Program, graph: str) -> Graph:
+    return routes_drawing(program) if graph == "routes" else dependencies_drawing(program)
+
+
+def _draw(drawing: Graph, svg: str) -> None:
+    picture = to_svg(drawing)
+    if svg == "-":
+        click.echo(picture)
+        return
+    try:
+        Path(svg).write_text(picture, encoding="utf-8")
+    except OSError as error:
+        click.echo(f"{paint('error', 'error')}: cannot write `{svg}`: {error.strerror}", err=True)
+        sys.exit(MISUSE)
+    click.echo(f"drawn into {svg}: open it in a browser")

@@ -1,0 +1,18 @@
+"""What checks look at: a linked pipeline, and everything that analyses have found out of it."""
+
+from dataclasses import dataclass
+
+from demaq.pipelines.analysis.dependencies import Dependencies
+from demaq.pipelines.analysis.safety import Safety
+from demaq.pipelines.analysis.types import Types
+from demaq.pipelines.linked import Linked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
+    """`safeties` has one for each rule of `linked.rules`."""
+
+    linked: Linked
+    safeties: tuple[Safety, ...]
+    types: Types
+    dependencies: Dependencies
