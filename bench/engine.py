@@ -6,6 +6,7 @@
 - history: the cost of a message as the messages that are retained grow in number;
 - rules: the same as the rules of its queue grow in number, of which one matches;
 - slices: the same as the slice that a rule reads grows;
+- sharing: the same as the rules grow in number that read the same path of a large message, and if each did by itself;
 - latency: one message through one rule, from sending it to the commit of what it did, on the disk.
 
 Each is measured several times, and the best counts: other work on the machine only ever adds. Nothing is asserted.
@@ -14,11 +15,12 @@ Each is measured several times, and the best counts: other work on the machine o
 import argparse
 import os
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -32,7 +34,11 @@ from demaq.engine.records import Incoming
 from demaq.language import check
 from demaq.model import ManualClock, NewMessage, Slice, Value
 from demaq.store import Entry, Index, MemoryStore, Processed, Store, open_store
-from demaq.xquery.saxon import Item, Saxon
+from demaq.xquery.saxon import Saxon
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from bench.recording import RecordingStore, XQueryWork, recorded_xquery
 
 PROCUREMENT = Path(__file__).parents[1] / "examples" / "procurement"
 START = datetime(2007, 1, 10, 12, tzinfo=UTC)
@@ -106,33 +112,11 @@ def best(repeat: int, work: Callable[[], float]) -> float:
 # Throughput
 
 
-@dataclass
-class Recorded:
-    """What a run asked of the XQuery engine and of the store."""
-
-    calls: list[tuple[Item, tuple[Item, ...]]]
-    texts: list[str]
-    appended: list[Sequence[NewMessage]]
-    committed: list[Sequence[Processed]]
-
-    def evaluate(self, saxon: Saxon) -> None:
-        for text in self.texts:
-            saxon.document(text)
-        for function, arguments in self.calls:
-            saxon.call(function, *arguments)
-
-    def write(self, store: Store) -> None:
-        for messages in self.appended:
-            store.append(messages, START)
-        for batch in self.committed:
-            store.commit(batch)
-
-
 def throughput(options: argparse.Namespace) -> None:
     requests = offer_requests(100 if options.short else 1000)
     plan = plan_of(check(PROCUREMENT))
-    recorded, saxon = record(plan, requests)
-    evaluated = best(options.repeat, lambda: seconds(lambda: recorded.evaluate(saxon)))
+    work, saxon, recorded = record(plan, requests)
+    evaluated = best(options.repeat, lambda: seconds(lambda: work.ask_again(saxon)))
     header = ("store", "messages/s", "XQuery alone/s", "writes alone/s", "of XQuery", "of writes", "of both")
     print("".join(f"{name:>16}" for name in header))
     for kind in STORES:
@@ -151,7 +135,7 @@ def throughput(options: argparse.Namespace) -> None:
 
         def write(kind: str = kind) -> float:
             with opened(kind) as store:
-                return seconds(lambda: recorded.write(store))
+                return seconds(lambda: recorded.write_again(store, START))
 
         took, written = best(options.repeat, run), best(options.repeat, write)
         print(
@@ -170,38 +154,24 @@ def offer_requests(number: int) -> list[Incoming]:
     ]
 
 
-def record(plan: Plan, messages: Sequence[Incoming]) -> tuple[Recorded, Saxon]:
-    recorded = Recorded([], [], [], [])
-
-    class RecordedStore(MemoryStore):
-        def append(self, messages: Sequence[NewMessage], at: datetime) -> list[int]:
-            recorded.appended.append(messages)
-            return super().append(messages, at)
-
-        def commit(self, batch: Sequence[Processed]) -> list[int]:
-            recorded.committed.append(batch)
-            return super().commit(batch)
-
-    saxons: list[Saxon] = []
-    call, document = Saxon.call, Saxon.document
-
-    def recorded_call(self: Saxon, function: Item, *arguments: Item) -> str:
-        saxons.append(self)
-        recorded.calls.append((function, arguments))
-        return call(self, function, *arguments)
-
-    def recorded_document(self: Saxon, text: str) -> Item:
-        recorded.texts.append(text)
-        return document(self, text)
-
-    engine = engine_on(RecordedStore(), plan)
-    Saxon.call, Saxon.document = recorded_call, recorded_document  # type: ignore[method-assign]
-    try:
-        engine.send(messages)
+def record(plan: Plan, messages: Sequence[Incoming]) -> tuple[XQueryWork, Saxon, RecordingStore]:
+    """What processing these messages asks of the XQuery engine, and of the store. Taking them in is no part of it."""
+    store = RecordingStore()
+    with recorded_xquery() as work:
+        engine = engine_on(store, plan)
+        engine.send(messages[:1])
         process(engine)
-    finally:
-        Saxon.call, Saxon.document = call, document  # type: ignore[method-assign]
-    return recorded, saxons[0]
+        engine.send(messages[1:])
+        work.is_on = True
+        process(engine)
+    return work, engine_saxon(engine), store
+
+
+def engine_saxon(engine: Engine) -> Saxon:
+    executor = engine._executor
+    assert isinstance(executor, InlineExecutor)
+    assert executor._evaluator is not None
+    return executor._evaluator._saxon
 
 
 # History
@@ -316,6 +286,49 @@ def cost_of(engine: Engine, messages: Sequence[Incoming]) -> float:
     return (time.perf_counter() - start) / len(messages)
 
 
+# Sharing
+
+
+SHARING = """
+create queue inbox kind basic mode persistent
+create queue out kind outgoingGateway mode persistent
+create property key as xs:string fixed queue inbox value /m/key
+create slicing keys on key
+create rule forget for keys if (/end) then do reset
+"""
+SHARING_RULE = """
+create rule r{n} for keys
+if (qs:slice()[//kind = 'rare']//weight = '{n}') then do enqueue <found/> into out
+"""
+
+
+def sharing(options: argparse.Namespace) -> None:
+    """With and without what the compiler says that rules share; the time of the processor."""
+    print("".join(f"{name:>14}" for name in ("rules", "members", "µs/message", "not shared", "ratio")))
+    for number in (1, 2, 10):
+        plan = plan_from(SHARING + "".join(SHARING_RULE.format(n=n) for n in range(number)))
+        alone = [replace(rule, function=replace(rule.function, shared=())) for rule in plan.rules]
+        for size in (10, 100) if options.short else (10, 100, 1000):
+            body = "<m><key>k</key>" + "<item><kind>rare</kind><weight>w</weight></item>" * 10 + "</m>"
+            messages = [Incoming(queue="inbox", body=body, now=START)]
+            engines = [engine_on(MemoryStore(), one) for one in (plan, replace(plan, rules=tuple(alone)))]
+            for engine in engines:
+                cost_of(engine, [keyed("other")] * 100)  # after so many messages rules become one function
+                cost_of(engine, messages * size)
+            costs = [best(options.repeat * 10, partial(processor_time_of, engine, messages)) for engine in engines]
+            shared, not_shared = (cost * 1e6 for cost in costs)
+            row = f"{number:>14}{size:>14,}{shared:>14.0f}{not_shared:>14.0f}{not_shared / shared:>14.2f}"
+            print(row, flush=True)
+
+
+def processor_time_of(engine: Engine, messages: Sequence[Incoming]) -> float:
+    """Seconds of the processor for one batch of these messages, each."""
+    engine.send(messages)
+    start = time.process_time()
+    engine.step()
+    return (time.process_time() - start) / len(messages)
+
+
 # Slices
 
 
@@ -419,7 +432,14 @@ def synced(number: int) -> float:
     return statistics.median(times)
 
 
-SECTIONS = {"throughput": throughput, "history": history, "rules": rules, "slices": slices, "latency": latency}
+SECTIONS = {
+    "throughput": throughput,
+    "history": history,
+    "rules": rules,
+    "sharing": sharing,
+    "slices": slices,
+    "latency": latency,
+}
 
 if __name__ == "__main__":
     main()
