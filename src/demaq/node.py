@@ -32,7 +32,7 @@ from demaq.model import (
     SystemClock,
 )
 from demaq.spark.executor import SparkExecutor
-from demaq.spark.session import Session, SparkUnavailable, is_master
+from demaq.spark.session import session_at
 from demaq.store import Conflict, QueueCounts, Store, StoreUnavailable, Version, open_store
 
 _POLL = 0.05  # seconds between two looks for messages that others put into the store
@@ -322,10 +322,7 @@ class Sender:
         self._clock = clock or SystemClock()
         self._named = plan
         self._store = open_store(store)
-        latest = _latest(self._store, plan)
-        if latest is None:
-            self._store.propose(plan.application, plan.text, self._clock.now())
-        self._plan = plan if latest is None else plan_from_text(latest.plan)
+        self._plan = deployed(plan, self._store, self._clock.now())
         self._executor = LocalExecutor(self._store.url)
         self._executor.load(self._plan)
 
@@ -342,8 +339,7 @@ class Sender:
         self, queue: str, bodies: Iterable[str | bytes], properties: Mapping[str, Any] | None = None
     ) -> list[int | MessageRefused]:
         self._refresh()
-        if queue not in self._plan.queues and queue in self._named.queues:
-            raise QueueUnknown(f"the version in force has no queue `{queue}`: run `demaq deploy` first")
+        check_in_force(queue, self._plan, self._named)
         incoming = incoming_messages(self._plan, queue, bodies, properties or {}, self._clock.now())
         check_queue(self._plan, queue, beside=True)
         return take_in(incoming, self._executor, self._store)
@@ -421,6 +417,20 @@ def propose_if_new(plan: Plan, store: Store, now: datetime) -> int:
     return store.propose(plan.application, plan.text, now)
 
 
+def deployed(plan: Plan, store: Store, now: datetime) -> Plan:
+    """The version that was deployed last; if there is none, this plan, which is deployed."""
+    latest = _latest(store, plan)
+    if latest is None:
+        store.propose(plan.application, plan.text, now)
+    return plan if latest is None else plan_from_text(latest.plan)
+
+
+def check_in_force(queue: str, plan: Plan, named: Plan) -> None:
+    """Does a plan have a queue that another version has?"""
+    if queue not in plan.queues and queue in named.queues:
+        raise QueueUnknown(f"the version in force has no queue `{queue}`: run `demaq deploy` first")
+
+
 def _latest(store: Store, plan: Plan) -> Version | None:
     """The version that was deployed last, which is one of the same application."""
     latest = store.latest_version()
@@ -438,11 +448,7 @@ def _latest(store: Store, plan: Plan) -> Version | None:
 def _executor(store: Store, inline: bool, spark: str, settings: Mapping[str, str]) -> Executor:
     if inline:
         return InlineExecutor(store)
-    if spark == "off" or store.url is None:
+    session = None if store.url is None else session_at(spark, settings)
+    if store.url is None or session is None:
         return LocalExecutor(store.url)
-    if not is_master(spark):
-        raise SparkUnavailable(
-            f"`{spark}` is no place for Spark: write `auto`, `off`, `local[2]`, `spark://host:7077`, `yarn` or `k8s://…`"
-        )
-    master = settings.get("spark.master", "local[*]") if spark == "auto" else spark
-    return SparkExecutor(store.url, Session(master, settings), forced=spark != "auto")
+    return SparkExecutor(store.url, session, forced=spark != "auto")

@@ -9,6 +9,7 @@ The languages of fences, and their options:
                fragment=F   a piece of a statement, put into the one that `FRAGMENTS` gives
                file=PATH    written to a file; checked is the application that the file belongs to
                append=PATH  added to a file, likewise
+`lila`       a pipeline, checked likewise: `reports`, `name`, `with` and `file` as above
 `xquery`     parses as XQuery 3.1
 `console`    lines after `$` are run, what follows them must be what they print; `...` stands for lines left out,
              or for a part of a line; where nothing follows, the command must only succeed. A command with `&` at its
@@ -45,9 +46,10 @@ from lxml import etree
 
 from databases import postgres
 from demaq.cli import main
-from demaq.diagnostics import DemaqError, Report, render
+from demaq.diagnostics import DemaqError, Report, Source, render
 from demaq.language import check
 from demaq.language.configuration import read_configuration
+from demaq.pipelines import check_pipeline
 from demaq.xquery import parse
 from docs.fences import ROOT, Block
 from docs.grammar import read_grammar
@@ -92,6 +94,7 @@ class Story:
         self._postgres = ""
         self._do: dict[str, Callable[[Block], None]] = {
             "demaq": self._demaq,
+            "lila": self._lila,
             "xquery": self._xquery,
             "console": self._console,
             "text": self._text,
@@ -150,6 +153,21 @@ class Story:
     def _check(self, block: Block, folder: Path, application: str) -> None:
         with contextlib.chdir(folder):
             report = check(application).report
+        self._printed = "\n\n".join(render(finding) for finding in report)
+        _compare_codes(block, report)
+
+    # Pipelines
+
+    def _lila(self, block: Block) -> None:
+        _known(block, "name", "with", "file", "reports")
+        text = block.text
+        if "with" in block.options:
+            text = f"{self._named[block.options['with']]}\n{text}"
+        if "name" in block.options:
+            self._named[block.options["name"]] = text
+        if "file" in block.options:
+            _write(self._folder / block.options["file"], text)
+        report = check_pipeline(Source(block.options.get("file", "example.lila"), text)).report
         self._printed = "\n\n".join(render(finding) for finding in report)
         _compare_codes(block, report)
 

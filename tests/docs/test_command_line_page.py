@@ -12,7 +12,10 @@ from click.testing import CliRunner
 
 from demaq.cli import main
 from demaq.cli.output import FINDINGS, MISUSE, NOT_YET
+from demaq.language.explain.functions import Apart
+from demaq.language.rewrite.shareable import Use
 from demaq.model import MessageState, Origin
+from demaq.spark.inputs import COMPRESSIONS, SUFFIXES
 from docs.fences import DOCS, ROOT, code_spans, section, sections, table
 
 PAGE = DOCS / "reference" / "command-line.md"
@@ -140,12 +143,82 @@ def test_fields_of_explain(title: str, path: str, explained: Any) -> None:
     assert all(_fields(title) == set(each) for each in found)
 
 
+@pytest.mark.parametrize(
+    ("title", "path"),
+    [
+        ("Rules that are evaluated together", ""),
+        ("A rule", "rules"),
+        ("A function of rules", "functions"),
+        ("An expression that is evaluated once", "functions once"),
+        ("An expression that is evaluated once", "rules once"),
+    ],
+)
+@pytest.mark.parametrize("name", ["crm", "requestMsgs"])
+def test_fields_of_a_queue_that_is_explained(title: str, path: str, name: str) -> None:
+    found = list(_along(_json("explain", str(APPLICATION), name), path.split()))
+    assert found
+    assert all(_fields(title) == set(each) for each in found)
+
+
+def test_words_of_a_queue_that_is_explained() -> None:
+    functions = {row[0]: code_spans(row[1]) for row in table(section(PAGE, "A function of rules").text)}
+    assert functions["`apart`"] == ["rule", "because", *(why.value for why in Apart)]
+    once = {row[0]: code_spans(row[1]) for row in table(section(PAGE, "An expression that is evaluated once").text)}
+    assert set(once["`value`"]) == {use.value for use in Use}
+    rows = {row[0]: code_spans(row[1]) for row in table(section(PAGE, "Rules that are evaluated together").text)}
+    (lookup,) = _json("explain", str(APPLICATION), "crm")["lookups"]
+    assert rows["`lookups`"] == list(lookup)
+
+
 def test_fields_that_are_described_in_words(explained: Any) -> None:
     rows = {row[0]: row[1] for title in ("A queue", "A rule") for row in table(section(PAGE, title).text)}
     for field, path in (("`interface`", "queues interface"), ("`using`", "queues using"), ("`resets`", "rules resets")):
         found = [each for each in _along(explained, path.split()) if each is not None]
         assert found
         assert all(set(each) <= set(code_spans(rows[field])) for each in found)
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A pipeline with something of everything, and a finding that is allowed."""
+    file = tmp_path_factory.mktemp("pipeline") / "all.lila"
+    text = """
+    @from(file:in.json) { a(x, y). }
+    @enrich(more.csv) { b(x). }
+    c(1). c(2).
+    d(x) :- a(x, y), b(x), c(x). % allow DQ1308: why not
+    @aggregate(union, completionSize=2) { ?-d(x). }
+    @split() { ?-d-aggregate(x). }
+    @to(file:out.json) { d-aggregate-split }
+    ?-d(x).
+    """
+    file.write_text(text, encoding="utf-8")
+    return str(file)
+
+
+def test_fields_of_pipeline_check(pipeline: str) -> None:
+    report = _json("pipeline", "check", pipeline)
+    assert _fields("JSON of pipeline check") == set(report)
+    assert report["ok"]
+    assert all(_fields("A finding") == set(finding) for finding in report["allowed"])
+    assert len(report["allowed"]) == 1
+
+
+def test_fields_of_pipeline_explain(pipeline: str) -> None:
+    found = _json("pipeline", "explain", pipeline)
+    rows = {row[0]: set(code_spans(row[1])) for row in table(section(PAGE, "JSON of pipeline explain").text)}
+    assert {f"`{field}`" for field in found} == set(rows)
+    assert {node["kind"] for node in found["nodes"]} == {
+        *("source", "enricher", "facts", "processor", "aggregation", "split", "goal")
+    }
+    for field, path in (("`dependencies`", "dependencies"), ("`patterns`", "patterns"), ("`queries`", "queries")):
+        each = list(_along(found, [path]))
+        assert each
+        assert all(set(one) == rows[field] for one in each)
+    components = [component for route in found["routes"] for component in route]
+    assert all(set(component) == rows["`routes`"] for component in components)
+    parameters = {key for relation in found["relations"] for each in relation["parameters"] for key in each}
+    assert rows["`relations`"] == set(found["relations"][0]) | parameters
 
 
 def _along(data: Any, path: list[str]) -> Iterator[Any]:
@@ -182,6 +255,21 @@ def test_fields_of_send(store: str, tmp_path: Path) -> None:
     (refused,) = _json("send", str(APPLICATION), "requests", str(nonsense), "--store", store)
     spans = set(code_spans(section(PAGE, "JSON of send").text))
     assert set(refused) | {"id"} == spans
+
+
+def test_fields_of_a_load(store: str, tmp_path: Path) -> None:
+    nonsense = tmp_path / "nonsense.xml"
+    nonsense.write_text("<nonsense/>", encoding="utf-8")
+    load = _json("send", "--bulk", str(APPLICATION), "requests", str(nonsense), "--store", store, "--spark", "off")
+    assert _fields("JSON of a load") == set(load)
+    (row,) = (row for row in table(section(PAGE, "JSON of a load").text) if row[0] == "`refusals`")
+    assert set(load["refusals"][0]) | {"null"} == set(code_spans(row[1]))
+
+
+def test_suffixes_of_files_are_those_that_are_known() -> None:
+    page = section(PAGE, "Very many messages").text
+    assert [span for row in table(page) for span in code_spans(row[0])] == list(SUFFIXES)
+    assert set(COMPRESSIONS) <= set(code_spans(page))
 
 
 def test_fields_of_deploy(store: str) -> None:

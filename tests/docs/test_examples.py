@@ -39,6 +39,8 @@ def test_every_picture_is_on_a_page() -> None:
         "```demaq\ncreate queue q\n```",  # a hint: nothing happens to messages in it
         "```demaq reports=DQ0101\ncreate queue q kind outgoingGateway\n```",
         "```demaq fixed\ncreate queue q kind outgoingGateway\n```",
+        "```lila\na(x) :- b(x).\n```",
+        "```lila reports=DQ1101\na(1). ?-a(x).\n```",
         "```haskell\nmain\n```",
         "```\nno language\n```",
         "```xquery\nlet $a := 1\n```",

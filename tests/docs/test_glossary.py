@@ -8,7 +8,9 @@ PAGE = DOCS / "glossary.md"
 ENTRIES = [found for found in sections(PAGE) if found.level == 3]
 
 NEEDED = """
-action; application; batch; collection; echo queue; error queue; gateway; history prefix; keyed read; ledger; lifetime;
+action; application; batch; collection; dependency graph; echo queue; enricher; fact; goal; meta fact; pattern;
+pipeline; processor; relation; route; source; stratum;
+error queue; gateway; history prefix; keyed read; ledger; lifetime;
 message; module; node; position; program; property; queue; reset; retention; retry; rule; scenario; skip condition;
 slice; slice key; slicing; store; trace; transient queue; version; worker
 """.replace("\n", " ")

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
+from demaq.store import HEAD
+
 TAGS = ("p", "q", "r", "end")
 QUEUES = ("a", "b", "c")
 
@@ -95,17 +97,29 @@ def _action(draw: st.DrawFn, in_slices: bool) -> str:
     return f"(do enqueue {message} into {draw(queues)}, do enqueue {message} into {draw(queues)})"
 
 
+_IN_SLICE = st.one_of(
+    st.builds("qs:slice()[/{}] and qs:slice()[/{}]".format, tags, tags),
+    st.builds("qs:slice()[/{} or /{}]".format, tags, tags),
+    st.builds("qs:slice()/{} and not(qs:slice()[/{} or /{}])".format, tags, tags, tags),
+    st.builds("/{} or not(qs:slice()/{})".format, tags, tags),
+    st.builds("/{} and empty(qs:slice()/{})".format, tags, tags),
+    st.builds("qs:slice()[/{}/@n = '1']".format, tags),
+)
+
+
 @st.composite
 def _rule(draw: st.DrawFn, number: int) -> str:
     target = draw(st.sampled_from([*QUEUES, "byKey", "byNumber"]))
     in_slices = target.startswith("by")
     tests = [f"/{draw(tags)}", "/*"]
     if in_slices:
-        tests += [f"qs:slice()[/{draw(tags)}] and qs:slice()[/{draw(tags)}]", f"count(qs:slice()) ge {draw(_SMALL)}"]
+        tests += [draw(_IN_SLICE), draw(_IN_SLICE), f"count(qs:slice()) ge {draw(_SMALL)}"]
     else:
         tests += [f'count(qs:queue("{draw(queues)}")) mod 2 eq 0', f'qs:queue("{draw(queues)}")[//@k = "y"]']
     test = draw(st.sampled_from(tests))
-    return f"create rule r{number} for {target} if (/*/@ttl > 0 and ({test})) then {draw(_action(in_slices))}\n"
+    # What stands behind a comparison that may fail is in no skip condition.
+    both = draw(st.sampled_from(["/*/@ttl > 0 and ({})", "({}) and /*/@ttl > 0"])).format(test)
+    return f"create rule r{number} for {target} if ({both}) then {draw(_action(in_slices))}\n"
 
 
 _SMALL = st.integers(1, 3)
@@ -136,7 +150,8 @@ def messages(draw: st.DrawFn) -> tuple[str, str]:
         draw(st.sampled_from([2, 1, 1, 0])),
     )
     name = draw(st.sampled_from(["1", "2", "3", "z"]))
-    return queue, f'<{tag} n="{name}" k="{key}" j="{number}" ttl="{ttl}"/>'
+    more = draw(st.sampled_from(["", "", "", ' xmlns=""', f' long="{"." * HEAD}"']))  # do not tell the root at once
+    return queue, f'<{tag}{more} n="{name}" k="{key}" j="{number}" ttl="{ttl}"/>'
 
 
 @st.composite

@@ -90,6 +90,22 @@ create rule r for inbox
         assert (error.line, error.column) == ("8", str(column))
 
 
+@pytest.mark.parametrize("rules", [1, 2])
+def test_errors_of_messages_that_a_rule_makes_are_at_the_rule(start: Start, rules: int) -> None:
+    """The place where the system noticed is no place of the rule, however long that is."""
+    actions = ",\n".join(["do enqueue <q/> into typed"] * 400)
+    running = start(
+        "create queue inbox kind basic mode persistent\ncreate queue typed kind basic mode persistent\n"
+        "create property p as xs:integer fixed queue typed value /q/@p\n"
+        + "create rule other for inbox if (/m) then do enqueue <q/> into typed\n" * (rules - 1)
+        + f"create rule r for inbox\nif (/m) then (\n{actions},\ndo enqueue <q p='x'/> into typed)"
+    )
+    running.play("inbox", "<m/>")
+    (error,) = running.errors()
+    assert (error.kind, error.rule, error.line) == ("property", "r", str(3 + rules))
+    assert running.bodies("typed") == []
+
+
 def test_errors_of_several_modules_name_their_files(start: Start) -> None:
     text = "create queue {0} kind basic mode persistent\ncreate rule r{0} for {0}\nif (/m) then error()\n"
     running = start(
@@ -334,3 +350,14 @@ def test_refused_messages_beside_a_batch_are_no_alarm(start: Start) -> None:
     with patch.object(running.executor, "evaluate", meanwhile):
         running.play("inbox", "<fine/>")
     assert [error.kind for error in running.errors()] == ["malformed"]
+
+
+def test_an_error_does_not_tell_where_the_node_runs(start: Start) -> None:
+    rule = "create rule r for inbox if (/m) then do enqueue <x>text{attribute a { 1 }}</x> into out"
+    running = start(
+        f"create queue inbox kind basic mode persistent create queue out kind outgoingGateway mode persistent\n{rule}"
+    )
+    running.play("inbox", "<m/>")
+    (error,) = running.errors()
+    assert error.code == "XQTY0024"
+    assert "file:" not in error.description

@@ -1,7 +1,9 @@
 """Evaluation is one pure function of the plan's text, the store's address and the batch."""
 
+import json
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from demaq.engine.evaluate import evaluate
 from demaq.engine.plan import plan_of
 from demaq.engine.records import Batch, Task
 from demaq.language import check
+from demaq.model import Message, Origin, Value
 from demaq.store import open_store
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
@@ -23,6 +26,14 @@ if (/a) then
   do enqueue <n at="{current-dateTime()}">{count(qs:slice()), count(qs:queue("inbox")[/a/@k = "x"])}</n> into outbox
 create rule forget for ks if (/end) then do reset
 """
+_MAPS = {
+    'as array(*) { ["enqueue", $queue, $body, $properties] }': (
+        'as map(*) { map { "do" : "enqueue", "queue" : $queue, "body" : $body, "properties" : $properties } }'
+    ),
+    'as array(*) { ["reset", $slicing, $key] }': (
+        'as map(*) { map { "do" : "reset", "slicing" : $slicing, "key" : $key } }'
+    ),
+}
 
 
 def test_another_process_gives_the_same_outcomes(tmp_path: Path) -> None:
@@ -37,12 +48,13 @@ def test_another_process_gives_the_same_outcomes(tmp_path: Path) -> None:
     position = store.position()
     waiting = store.waiting(10)
     store.close()
+    program = plan_of(check(file))
+    plan = program.text
     batch = Batch(
         tasks=tuple(
-            Task(message=message, position=position + number, now=NOW) for number, message in enumerate(waiting, 1)
+            Task(message, position + number, NOW, program.slices(message)) for number, message in enumerate(waiting, 1)
         )
     )
-    plan = plan_of(check(file)).text
     here = evaluate(plan, url, batch)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         there = pool.submit(evaluate, plan, url, batch).result(60)
@@ -51,3 +63,29 @@ def test_another_process_gives_the_same_outcomes(tmp_path: Path) -> None:
         '<n at="2024-01-01T00:00:00Z">2 2</n>',
         '<n at="2024-01-01T00:00:00Z">3 3</n>',
     ]
+
+
+def test_programs_of_earlier_versions_run_as_they_are(tmp_path: Path) -> None:
+    """A log may hold a program whose actions are maps."""
+    file = tmp_path / "app.demaq"
+    file.write_text(APP, encoding="utf-8")
+    program = plan_of(check(file))
+    plan = program.text
+    message = Message(
+        id=1, queue="inbox", body="<a/>", properties={"k": Value("xs:string", "x")}, origin=Origin.OUTSIDE, created=NOW
+    )
+    end = replace(message, id=2, body="<end/>")
+    slices = program.slices(message)
+    batch = Batch(tasks=(Task(message, 1, NOW, slices), Task(end, 2, NOW, slices)))
+    earlier = json.loads(plan)
+    for rule in earlier["rules"]:
+        rule["function"]["text"] = rule["function"]["text"].replace("demaq:enqueue-built", "demaq:enqueue")
+    for module, prolog in earlier["modules"].items():
+        for new, old in _MAPS.items():
+            assert prolog.count(new) == 1
+            prolog = prolog.replace(new, old)
+        earlier["modules"][module] = prolog
+    found = evaluate(json.dumps(earlier), None, batch)
+    assert found == evaluate(plan, None, batch)
+    assert [len(outcome.produced) for outcome in found] == [1, 0]
+    assert [len(outcome.resets) for outcome in found] == [0, 1]

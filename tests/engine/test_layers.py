@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from demaq.engine.documents import Documents
 from demaq.engine.transient import LayeredStore
 from demaq.model import NewMessage
@@ -12,9 +14,12 @@ from demaq.xquery.saxon import Saxon
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
 
 
-def test_nodes_of_messages_are_in_the_order_of_positions() -> None:
+@pytest.mark.parametrize("is_copied", [True, False])
+def test_nodes_of_messages_are_in_the_order_of_positions(is_copied: bool) -> None:
     saxon = Saxon()
-    documents = Documents(saxon.document, bound=1000)
+    (copied,) = saxon.items("function($m) { document { $m/node() } }")
+    copy = (lambda document: saxon.called(copied, document)[0]) if is_copied else None
+    documents = Documents(saxon.document, copy, bound=1000)
     documents.keep({number: f"<m n='{number}'/>" for number in (3, 1, 2)})
     (joined,) = saxon.items("function($m) { string-join($m?*/m/@n, ' ') }")
     for ids in ((1, 2, 3), (2, 3), (3, 1, 2)):  # positions need not be in the order of ids

@@ -13,6 +13,7 @@ import pytest
 from demaq.engine.evaluator import Care, Evaluator
 from demaq.engine.local import LocalExecutor
 from demaq.engine.records import Batch, Task
+from demaq.engine.xml import MessageRefused
 from demaq.model import Limits, Message
 from demaq.store import MemoryStore, Store, open_store
 from demaq.xquery.saxon import Saxon, SaxonExhausted
@@ -189,10 +190,10 @@ def test_an_exhausted_engine_is_no_error_of_the_rule_if_someone_watches(tmp_path
     evaluator = Evaluator(plan_from(tmp_path, SHOP))
     exhausted = SaxonExhausted("Too many distinct names in NamePool", code=None, line=None, column=None)
     message = Message(id=1, queue="inbox", body='<m n="1"/>', properties={}, created=START)
-    batch = Batch(tasks=(Task(message=message, position=1, now=START),))
-    with patch.object(Saxon, "call", side_effect=exhausted), pytest.raises(SaxonExhausted):
+    batch = Batch(tasks=(Task(message, 1, START, ()),))
+    with patch.object(Saxon, "call_for_items", side_effect=exhausted), pytest.raises(SaxonExhausted):
         list(evaluator.process(batch, MemoryStore(), Care(is_watched=True)))
-    with patch.object(Saxon, "call", side_effect=[exhausted, *[""] * 3]):
+    with patch.object(Saxon, "call_for_items", side_effect=[exhausted, *[("", [])] * 3]):
         (outcome,) = evaluator.process(batch, MemoryStore())
     assert [failure.kind for failure in outcome.failures] == ["resource"]
 
@@ -240,6 +241,17 @@ def test_an_error_message_whose_property_never_ends_goes_without_it(opened: Open
     (error,) = shop.errors("errors")
     assert (error.kind, error.rule, error.message) == ("evaluation", "fail", "2")
     assert shop.bodies("out") == ['<good n="1"/>', '<good n="2"/>']
+
+
+def test_a_message_from_outside_whose_property_never_ends_is_refused_alone(opened: Open) -> None:
+    shop = opened(TIGHT, SHOP + LOOPING)
+    first, second, third = shop.send("out", "<m/>", "<w/>", "<n/>")
+    assert isinstance(second, MessageRefused)
+    assert second.kind == "resource"
+    assert (first, third) == (1, 3)
+    (error,) = shop.errors()
+    assert (error.kind, error.queue, error.initial) == ("resource", "out", "<w/>")
+    assert shop.bodies("out") == ["<m/>", "<n/>"]
 
 
 def test_a_timer_whose_target_takes_too_long_is_an_error_of_its_message(opened: Open) -> None:

@@ -4,13 +4,14 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil
+import psycopg
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -22,7 +23,7 @@ from demaq.model import Limits
 from demaq.node import Node
 from demaq.spark.executor import SparkExecutor
 from demaq.spark.session import Session
-from demaq.store import open_store
+from demaq.store import Processed, StoreUnavailable, open_store
 from engine.random_programs import Story, stories
 from engine.test_differences import a_plan, played
 from property.effort import scaled
@@ -93,6 +94,66 @@ def test_examples_give_the_same_log(example: Callable[[Running], None]) -> None:
             assert log_of_run(plan, url, executor, 16, example) == here
             assert executor.tally.failed_jobs == 0, executor.tally.last_failure
             assert executor.tally.spark > 100
+
+
+def test_on_postgresql_new_messages_do_not_pass_through_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    bodies: list[str] = []
+    with postgres() as url:
+        executor = on_spark(url, parts=3)
+        store = open_store(url)
+        commit = store.commit
+
+        def seen(batch: Sequence[Processed]) -> list[int]:
+            bodies.extend(message.body for done in batch for message in done.produced)
+            return commit(batch)
+
+        monkeypatch.setattr(store, "commit", seen)
+        running = Running(plan_at(EXAMPLES / "procurement"), store, executor)
+        procurement(running)
+        assert len(bodies) == 480
+        assert set(bodies) == {""}
+        assert all(running.bodies("customer"))
+        with psycopg.connect(url) as connection:
+            assert connection.execute("select count(*) from staged").fetchall() == [(0,)]
+        running.check_ledger()
+        executor.close()
+        store.close()
+
+
+def test_what_was_put_aside_and_lost_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_at(EXAMPLES / "procurement")
+    here = log_of_run(plan, "memory:", None, 256, procurement)
+    with postgres() as url:
+        executor = on_spark(url, parts=3)
+        store = open_store(url)
+        commit = store.commit
+        lost = 0
+        procured = Running(plan, store, executor)
+
+        def forgetful(batch: Sequence[Processed]) -> list[int]:
+            nonlocal lost
+            if lost < 2:  # as after a crash of the server
+                lost += 1
+                with psycopg.connect(url) as connection:
+                    connection.execute("truncate staged")
+            return commit(batch)
+
+        monkeypatch.setattr(store, "commit", forgetful)
+        run = procured.run
+
+        def run_on() -> None:
+            """As a node does, which opens the store anew."""
+            try:
+                run()
+            except StoreUnavailable:
+                run_on()
+
+        monkeypatch.setattr(procured, "run", run_on)
+        procurement(procured)
+        assert lost == 2
+        assert procured.log() == here
+        executor.close()
+        store.close()
 
 
 POISON = """

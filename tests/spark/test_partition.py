@@ -1,5 +1,6 @@
 """Which messages of a batch are evaluated together on Spark, and where a batch is evaluated at all."""
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,20 +36,17 @@ def plan() -> Plan:
 
 def tasks(*customers: str | None, queue: str = "orders") -> list[Task]:
     """Messages of these customers, in the order of their positions."""
-    return [
-        Task(
-            message=Message(
-                id=10 + number,
-                queue=queue,
-                body="",
-                properties={} if customer is None else {"customer": Value("xs:string", customer)},
-                created=START,
-            ),
-            position=number,
-            now=START,
+    messages = [
+        Message(
+            id=10 + number,
+            queue=queue,
+            body="",
+            properties={} if customer is None else {"customer": Value("xs:string", customer)},
+            created=START,
         )
         for number, customer in enumerate(customers)
     ]
+    return [Task(message, number, START, plan().slices(message)) for number, message in enumerate(messages)]
 
 
 @given(st.lists(st.sampled_from([None, "a", "b", "c", "d"]), min_size=1, max_size=60), st.integers(1, 7))
@@ -77,7 +75,7 @@ def test_a_slice_with_half_of_all_messages_is_divided() -> None:
 
 def test_messages_of_a_queue_that_is_read_are_seen_by_all() -> None:
     found = [*tasks("a", queue="notes"), *tasks(*(f"c{n}" for n in range(9)))]
-    found = [Task(message=task.message, position=n, now=START) for n, task in enumerate(found)]
+    found = [Task(task.message, n, START, task.slices) for n, task in enumerate(found)]
     parts = partitions(found, plan(), 3)
     assert all(0 in (*part.tasks, *part.mates) for part in parts)
 
@@ -98,3 +96,15 @@ def test_messages_without_slices_are_spread() -> None:
     parts = partitions(tasks(*[None] * 100), plan(), 4)
     assert sorted(len(part.tasks) for part in parts) == pytest.approx([25] * 4, abs=3)
     assert all(part.mates == () for part in parts)
+
+
+def test_what_messages_have_caused_is_evaluated_where_they_were() -> None:
+    found = [
+        Task(replace(task.message, cause=n % 4), task.position, task.now, task.slices)
+        for n, task in enumerate([*tasks(*[None] * 80), *tasks(*(f"c{n}" for n in range(80)))])
+    ]
+    parts = partitions(found, plan(), 4, {0: 2, 1: 3, 2: 0, 3: 1})
+    homes = [{found[number].message.cause for number in part.tasks} for part in parts]
+    assert homes == [{2}, {3}, {0}, {1}]
+    parts = partitions(found, plan(), 4, {0: 1, 1: 1, 2: 1, 3: 1})
+    assert [len(part.tasks) for part in parts] == [40] * 4

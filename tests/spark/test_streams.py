@@ -14,9 +14,10 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from databases import postgres
 from demaq.diagnostics import DemaqError
 from demaq.model import NewMessage
+from demaq.spark.checking import Checked, Refusal
 from demaq.spark.reader import LogStreamReader
 from demaq.spark.source import DemaqSource
-from demaq.spark.writer import Checked, RowsRefused, Target, put_in
+from demaq.spark.writer import RowsRefused, Target
 from demaq.store import Selection, open_store
 from spark.logs import filled, node
 
@@ -162,18 +163,18 @@ def test_a_batch_that_is_tried_again_comes_in_once(spark: SparkSession, tmp_path
 
 
 def parts(*names: str) -> list[Any]:
-    return [None, *(Checked([NewMessage(queue="other", body=f"<{name}/>")], []) for name in names)]
+    return [None, *(Checked([NewMessage(queue="other", body=f"<{name}/>")], [], 1, 1) for name in names)]
 
 
 def test_commits_are_counted_by_query_and_batch(url: str, tmp_path: Path) -> None:
     add(tmp_path, url)
     target = Target(url, "other", "loader", is_strict=False)
-    put_in(target, 1, parts("a", "b"))
-    put_in(target, 1, parts("a", "b"))
-    put_in(target, 2, parts("c"))
-    put_in(Target(url, "other", "another", is_strict=False), 1, parts("d"))
-    put_in(Target(url, "other", None, is_strict=False), 0, parts("e"))
-    put_in(Target(url, "other", None, is_strict=False), 0, parts("e"))
+    target.commit(1, parts("a", "b"))
+    target.commit(1, parts("a", "b"))
+    target.commit(2, parts("c"))
+    Target(url, "other", "another", is_strict=False).commit(1, parts("d"))
+    Target(url, "other", None, is_strict=False).commit(0, parts("e"))
+    Target(url, "other", None, is_strict=False).commit(0, parts("e"))
     assert bodies(url, "other") == ["<a/>", "<b/>", "<c/>", "<d/>", "<e/>", "<e/>"]
 
 
@@ -181,9 +182,9 @@ def test_a_batch_that_is_not_to_be_refused_changes_nothing(url: str, tmp_path: P
     add(tmp_path, url)
     target = Target(url, "other", "loader", is_strict=True)
     with pytest.raises(RowsRefused, match=r"5 rows were refused, so none came in: r0; r1; r2 \(and 2 more\)"):
-        put_in(target, 1, [*parts("a"), Checked([], [f"r{number}" for number in range(5)])])
+        target.commit(1, [*parts("a"), Checked([], [Refusal("", 0, f"r{number}") for number in range(5)], 0, 5)])
     assert bodies(url, "other") == []
-    put_in(target, 1, parts("a"))
+    target.commit(1, parts("a"))
     assert bodies(url, "other") == ["<a/>"]
 
 

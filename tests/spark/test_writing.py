@@ -13,7 +13,8 @@ from pyspark.sql.types import StructType
 from databases import postgres
 from demaq.diagnostics import DemaqError
 from demaq.model import Message, Origin, Value
-from demaq.spark.gate import incoming
+from demaq.spark.gate import Shape, incoming
+from demaq.spark.parts import rows_of
 from demaq.spark.source import DemaqSource
 from demaq.store import Selection, open_store
 from running import plan_from
@@ -124,7 +125,7 @@ def test_messages_for_echo_queues_have_times(tmp_path: Path) -> None:
         (then, "xs:dateTime", then.isoformat()),
     ):
         batch = pa.RecordBatch.from_pydict({**rows, "timeout": [timeout, None]})
-        first, second = incoming(batch, "clock", plan, then)
+        first, second = (incoming(values, Shape(queue="clock"), plan, then) for values in rows_of(batch))
         assert first.properties == {"target": Value("xs:string", "work"), "timeout": Value(type_, said)}
         assert list(second.properties) == ["target"]
 

@@ -4,8 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from demaq.model import Keys, Message, MessageState, NewMessage, Origin, Slice, Value
+from demaq.model import Message, MessageState, NewMessage, Origin, Slice, Value
 from demaq.store import (
+    HEAD,
     Conflict,
     Entry,
     Index,
@@ -61,7 +62,7 @@ def test_a_message_is_kept_as_it_came(store: Store) -> None:
         rule="r",
         priority=3,
         due=due,
-        keys=Keys("d1", ((0, "ü"), (2, ""))),
+        keys="ü",
     )
     (number,) = store.append([written], NOW)
     message = store.messages([number])[number]
@@ -121,6 +122,13 @@ def test_what_is_not_there_is_left_out(store: Store) -> None:
     (number,) = store.append([new()], NOW)
     assert list(store.messages([number, 99])) == [number]
     assert store.messages([]) == {}
+
+
+def test_heads_are_where_bodies_begin(store: Store) -> None:
+    long = f"<m>{'ä€𝄞' * HEAD}</m>"
+    first, second = store.append([new(body=body) for body in ("<m/>", long)], NOW)
+    assert store.heads([second, first, 99]) == {first: "<m/>", second: long[:HEAD]}
+    assert store.heads([]) == {}
 
 
 # The order of processing

@@ -14,8 +14,8 @@ from demaq.store.sqlite import SqliteStore
 from demaq.store.sqlstore import SqlStore
 
 ACCESSES = [
-    *("waiting", "due", "next_due", "members", "find", "messages", "retained"),
-    *("reset_slices", "release", "end_messages", "forget_entries", "finish_message", "reclaim", "forget_resets"),
+    *("waiting", "due", "next_due", "members", "find", "messages", "heads", "retained"),
+    *("reset_slices", "release", "forget_entries", "finish_message", "reclaim", "forget_resets"),
 ]
 NOW = datetime(2007, 1, 10, tzinfo=UTC)
 INDEX = Index("inbox", "/m/id", KeyKind.TEXT)
@@ -46,7 +46,9 @@ def test_sqlite(tmp_path: Path, query: str) -> None:
     store = SqliteStore(tmp_path / "log.db")
     fill(store)
     parameters = {
-        **dict.fromkeys(("limit", "now", "before", "at", "position", "version", "failed", "held", "ended"), 1),
+        **dict.fromkeys(
+            ("limit", "length", "now", "before", "at", "position", "version", "failed", "held", "ended"), 1
+        ),
         "message": 1,
         "retained": 0,
         "without": "[]",
@@ -67,7 +69,7 @@ def test_postgres(analyzed: bool) -> None:
     many = list(MANY)
     texts = [str(n) for n in many]
     parameters = {
-        **dict.fromkeys(("limit", "now", "before", "at"), 1),
+        **dict.fromkeys(("limit", "length", "now", "before", "at"), 1),
         **dict.fromkeys(("messages", "positions", "ats", "versions", "faileds", "retaineds", "helds", "endeds"), many),
         "without": [],
         "ids": many,

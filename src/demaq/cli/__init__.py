@@ -10,6 +10,7 @@ from demaq.cli.errors import errors
 from demaq.cli.explain import explain
 from demaq.cli.init import init
 from demaq.cli.messages import messages
+from demaq.cli.pipeline import pipeline
 from demaq.cli.run import run
 from demaq.cli.send import send
 from demaq.cli.slices import slices
@@ -41,7 +42,7 @@ _COMMANDS = (
     *(check, explain, test, init),
     *(run, send, deploy),
     *(messages, slices, timers, errors, trace, status, sql),
-    *(migrate, compact, completion),
+    *(pipeline, migrate, compact, completion),
 )
 for _command in _COMMANDS:
     main.add_command(_command)

@@ -1,12 +1,14 @@
 """`demaq send`"""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
+from demaq.cli.bulk import send_bulk
 from demaq.cli.output import FINDINGS, count, fail, paint, print_json
 from demaq.cli.programs import checked_plan
 from demaq.cli.stores import address, errors_told, store_option
@@ -14,10 +16,12 @@ from demaq.engine.xml import MessageRefused
 from demaq.node import Sender
 
 _AT_ONCE = 500
+_FORMATS = ("xml", "parquet", "jsonl")
 
 
 @click.command(
-    epilog="Example: demaq send examples/procurement requests examples/procurement/messages/offer-request.xml\n\n"
+    epilog="Examples: demaq send examples/procurement requests examples/procurement/messages/offer-request.xml\n\n"
+    "demaq send --bulk examples/procurement requests requests.parquet\n\n"
     "Exit status: 0 if all messages were taken in, 1 if some were refused, 2 on misuse."
 )
 @click.argument("app", type=click.Path())
@@ -25,16 +29,52 @@ _AT_ONCE = 500
 @click.argument("files", nargs=-1, required=True, type=click.Path())
 @click.option("--property", "-p", "properties", multiple=True, metavar="NAME=VALUE", help="A property of each message.")
 @store_option
-@click.option("--json", "as_json", is_flag=True, help="Print the ids as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the ids as JSON; with --bulk, what was done.")
+@click.option("--bulk", is_flag=True, help="Load very many messages, on all cores or a cluster; see above.")
+@click.option(
+    "--format", type=click.Choice(_FORMATS), help="With --bulk: what is in FILES, if not told by their names."
+)
+@click.option("--body", metavar="COLUMN", help="With --bulk: the column with the XML.  [default: body]")
+@click.option("--queue-column", metavar="COLUMN", help="With --bulk: the column with the queue.  [default: queue]")
+@click.option(
+    "--load", "name", metavar="NAME", help="With --bulk: what the load is called.  [default: told by the files]"
+)
+@click.option("--again", is_flag=True, help="With --bulk: load once more what is in already.")
+@click.option(
+    "--spark",
+    metavar="WHERE",
+    help="With --bulk: a master (local[2], spark://…, k8s://…), auto, or off.  [default: auto, all cores]",
+)
 def send(
-    app: str, queue: str, files: tuple[str, ...], properties: tuple[str, ...], store: str | None, as_json: bool
+    app: str,
+    queue: str,
+    files: tuple[str, ...],
+    properties: tuple[str, ...],
+    store: str | None,
+    as_json: bool,
+    **loading: Any,
 ) -> None:
     """Put the messages in FILES into QUEUE of the application APP; `-` reads one from standard input.
 
     The node need not be running. A message is in the store when its id is printed.
+
+    With --bulk, FILES are XML files of one message each, Parquet files, JSON Lines, or folders or patterns of these,
+    and may hold millions of messages. Rows have the XML in the column `body`; a column `queue` may name another queue,
+    and the other columns are properties. A load that was interrupted goes on when it is given again.
     """
-    plan = checked_plan(app)
     values = dict(_pair(text) for text in properties)
+    if loading.pop("bulk"):
+        send_bulk(app, store, as_json, queue=queue, files=files, properties=values, **loading)
+    else:
+        for name in (name for name, value in loading.items() if value):
+            fail(f"--{'load' if name == 'name' else name.replace('_', '-')} is for --bulk")
+        _send(app, queue, files, values, store, as_json)
+
+
+def _send(
+    app: str, queue: str, files: tuple[str, ...], values: Mapping[str, str], store: str | None, as_json: bool
+) -> None:
+    plan = checked_plan(app)
     for file in files:
         _check(file)
     results: list[tuple[str, int | str]] = []

@@ -1,21 +1,22 @@
 """Messages on their way into the log: made by rules, by timers, by the system, or from outside."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from lxml import etree
 
 from demaq.engine.compiled import Compiled
-from demaq.engine.driver import FieldsInvalid, Made, fields, read_made, read_raised
+from demaq.engine.driver import FieldsInvalid, Made, Raised, read_added
 from demaq.engine.durations import DurationInvalid, due_after
 from demaq.engine.errors import error_body, kind_of, printable, queues_of_errors
+from demaq.engine.keys import keys_text
 from demaq.engine.plan import Plan
 from demaq.engine.properties import Properties
 from demaq.engine.records import Failure, Incoming, Outcome, Task
 from demaq.engine.xml import MessageRefused, ReadMessage, read_message
-from demaq.model import SYSTEM_ERRORS, Keys, Message, NewMessage, Origin, PropertyMode, QueueKind, Value
+from demaq.model import SYSTEM_ERRORS, Message, NewMessage, Origin, PropertyMode, PropertyValues, QueueKind, Value
 from demaq.xquery.saxon import Item, Saxon, SaxonError, SaxonExhausted
 
 _ERRORS_ABOUT_ERRORS = 8  # one inside the other; more than there are levels of error queues
@@ -24,8 +25,10 @@ _ERRORS_ABOUT_ERRORS = 8  # one inside the other; more than there are levels of 
 class Admission:
     """Checks messages, computes their properties, and makes error messages."""
 
-    def __init__(self, plan: Plan, compiled: Compiled, saxon: Saxon) -> None:
+    def __init__(self, plan: Plan, compiled: Compiled, saxon: Saxon, keep: Callable[[str, Item], None]) -> None:
+        """`keep` is told the documents of messages that were parsed, and will be processed."""
         self._plan = plan
+        self._keep = keep
         self._compiled = compiled
         self._saxon = saxon
         self._limits = plan.limits
@@ -41,14 +44,15 @@ class Admission:
         rule: str | None = None,
         origin: Origin = Origin.RULE,
     ) -> NewMessage:
-        """A message that a rule made, if its queue can take it."""
+        """A message that was made, if its queue can take it."""
         queue = self._plan.queues.get(made.queue)
         if queue is None:
             raise MessageRefused(f"there is no queue `{made.queue}`", "evaluation")
-        read = read_message(made.body, self._limits) if self._may_be_too_large(made.body) else None
-        self._schemas.check(queue.schema, made.body, read)
+        if origin is not Origin.OUTSIDE:  # which was read, and checked, as it came
+            read = read_message(made.body, self._limits) if self._may_be_too_large(made.body) else None
+            self._schemas.check(queue.schema, made.body, read)
         due = None
-        properties = self._properties.values(made, {} if cause is None else cause.properties)
+        properties = PropertyValues(self._properties.values(made, {} if cause is None else cause.properties))
         if queue.kind is QueueKind.ECHO:
             due = self._due(properties, now)
         return NewMessage(
@@ -64,9 +68,9 @@ class Admission:
             keys=self._keys(made),
         )
 
-    def _keys(self, made: Made) -> Keys | None:
+    def _keys(self, made: Made) -> str | None:
         digest = self._compiled.digests.get(made.queue)
-        return None if digest is None else Keys(digest, tuple(made.keys))
+        return None if digest is None else keys_text(digest, made.keys)
 
     def _may_be_too_large(self, body: str) -> bool:
         """There are at least as many elements that close as levels, and at least as many marks as names."""
@@ -94,6 +98,8 @@ class Admission:
 
     def admit(self, incoming: Incoming) -> NewMessage:
         """A message from outside; raises `MessageRefused`."""
+        if incoming.refusal is not None:
+            raise incoming.refusal
         queue = self._plan.queues.get(incoming.queue)
         if queue is None:
             raise MessageRefused(f"there is no queue `{incoming.queue}`", "system")
@@ -103,7 +109,9 @@ class Admission:
         self._schemas.check(queue.schema, read.text, read)
         given = self._given(incoming.properties)
         made = self._made(incoming.queue, document, read.text, given, None, incoming.now)
-        return self.new_message(made, None, incoming.now, origin=Origin.OUTSIDE)
+        message = self.new_message(made, None, incoming.now, origin=Origin.OUTSIDE)
+        self._keep(read.text, document)
+        return message
 
     def _given(self, properties: Mapping[str, Value]) -> dict[str, Value]:
         """Properties from outside, as values of the types that they are declared with."""
@@ -134,7 +142,7 @@ class Admission:
         rule: str | None = None,
     ) -> Made:
         """With its properties. The text stays as it came."""
-        if queue not in self._compiled.computed and queue not in self._compiled.paths and not given:
+        if queue not in self._compiled.added and not given:
             return Made(queue, body)
         values = self._compiled.values
         text = self._saxon.call(
@@ -148,15 +156,12 @@ class Admission:
             values.time(now),
         )
         try:
-            parts = fields(text)
+            added = read_added(text, queue, body)
         except FieldsInvalid as error:
             raise MessageRefused(str(error)) from error
-        if next(parts) == "E":
-            raised = read_raised(parts)
-            raise MessageRefused(raised.description, kind_of(raised.code))
-        made = read_made(parts)
-        made.body = body
-        return made
+        if isinstance(added, Raised):
+            raise MessageRefused(added.description, kind_of(added.code))
+        return added
 
     def fire(self, task: Task) -> Outcome:
         """A message of an echo queue goes on to its target."""

@@ -5,27 +5,44 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from demaq.model import Message
-from demaq.store import Member
+from demaq.store import Member, Reader
 from demaq.xquery.saxon import Item
+
+_NEW = 4  # one part in so many of the bound is for documents whose messages have not come yet
 
 
 @dataclass(slots=True)
 class _Kept:
     document: Item
     body: str
-    number: int  # in the order of parsing
+    number: int  # in the order in which they were made
 
 
 class Documents:
     """Documents by the ids of their messages. The engine orders nodes of several documents by when they were parsed:
-    what is given to a rule together is parsed in the order of positions, again if need be."""
+    what is given to a rule together is parsed in the order of positions, again if need be.
 
-    def __init__(self, parse: Callable[[str], Item], bound: int) -> None:
+    The document of a message that was built or parsed when the message was made is kept until the message comes to be
+    processed, if that is soon."""
+
+    def __init__(self, parse: Callable[[str], Item], copy: Callable[[Item], Item] | None, bound: int) -> None:
+        """Without `copy`, a document is parsed again, which costs more: a copy can be told from what was parsed."""
         self._parse = parse
+        self._copy = copy
         self._bound = bound
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._size = 0
-        self._parsed = 0
+        self._made = 0
+        self._new: OrderedDict[str, list[_Kept]] = OrderedDict()  # by their texts
+        self._new_size = 0
+        self._reader: Reader | None = None
+
+    def read_by(self, reader: Reader) -> None:
+        """From now on the ids are those of the messages that this one reads."""
+        if reader is not self._reader:
+            self._kept.clear()
+            self._size = 0
+            self._reader = reader
 
     def one(self, message: Message) -> Item:
         """The document of a message."""
@@ -44,14 +61,43 @@ class Documents:
             if number not in self._kept:
                 self._put(number, body)
 
+    def add(self, body: str, document: Item) -> None:
+        """A document that was made just now, whose text would be parsed as the same. It is for one message."""
+        if len(body) > self._bound // _NEW:
+            return
+        self._made += 1
+        self._new.setdefault(body, []).append(_Kept(document, body, self._made))
+        self._new_size += len(body)
+        while self._new_size > self._bound // _NEW:
+            self._take_new(next(iter(self._new)))
+
+    def _take_new(self, body: str) -> _Kept | None:
+        same = self._new.get(body)
+        if same is None:
+            return None
+        self._new_size -= len(body)
+        kept = same.pop(0)
+        if not same:
+            del self._new[body]
+        return kept
+
     def _put(self, number: int, body: str) -> _Kept:
-        self._parsed += 1
-        kept = _Kept(self._parse(body), body, self._parsed)
+        kept = self._take_new(body)
+        if kept is None:
+            self._made += 1
+            kept = _Kept(self._parse(body), body, self._made)
         if number not in self._kept:
             self._size += len(body)
         self._kept[number] = kept
         self._kept.move_to_end(number)
         return kept
+
+    def _put_again(self, number: int, kept: _Kept) -> _Kept:
+        """So that it comes after all others."""
+        self._made += 1
+        document = self._parse(kept.body) if self._copy is None else self._copy(kept.document)
+        again = self._kept[number] = _Kept(document, kept.body, self._made)
+        return again
 
     def in_order(self, members: Sequence[Member]) -> dict[int, Item]:
         """The documents of these members, which come in the order of their positions, in document order."""
@@ -60,7 +106,7 @@ class Documents:
         for member in members:
             kept = self._kept[member.message]
             if kept.number <= latest:
-                kept = self._put(member.message, kept.body)
+                kept = self._put_again(member.message, kept)
             latest = kept.number
             found[member.message] = kept.document
             self._kept.move_to_end(member.message)

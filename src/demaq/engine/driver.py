@@ -43,10 +43,11 @@ def index_name(queue: str, path: str, kind: str) -> str:
 @dataclass(slots=True)
 class Made:
     """A message for a queue: the properties that it is given (None: without a value), those that were computed for it,
-    and the values of indexed paths."""
+    and the values of indexed paths. `is_built` says that its document was built, and can be had."""
 
     queue: str
     body: str
+    is_built: bool = False
     given: dict[str, Value | None] = field(default_factory=dict)
     computed: dict[str, str] = field(default_factory=dict)
     keys: list[tuple[int, str]] = field(default_factory=list)
@@ -68,13 +69,6 @@ class Raised:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Needed:
-    """What a rule asked for that was not loaded."""
-
-    what: tuple[str, ...]
-
-
 Action = Made | MadeReset
 
 
@@ -85,16 +79,17 @@ class RuleResult:
     rule: int
     actions: list[Action] = field(default_factory=list)
     raised: Raised | None = None
-    needed: Needed | None = None
     failure: Failure | None = None  # known beforehand
 
 
 @dataclass(slots=True)
 class RunResult:
-    """What the rules of a message did, and the values of indexed paths in it."""
+    """What the rules of a message did, and the values of indexed paths in it; or what one of them raised or needs."""
 
     rules: list[RuleResult] = field(default_factory=list)
     values: list[tuple[int, str]] = field(default_factory=list)
+    raised: Raised | None = None
+    needed: tuple[str, ...] = ()
 
 
 def read_run(text: str) -> RunResult:
@@ -106,15 +101,15 @@ def read_run(text: str) -> RunResult:
         if part == "R":
             rule = RuleResult(int(next(parts)))
             result.rules.append(rule)
-        elif part == "Q":
-            made = Made(next(parts), next(parts))
+        elif part in ("D", "Q"):
+            made = Made(next(parts), next(parts), part == "D")
             rule.actions.append(made)
         elif part == "I":
             result.values.append((int(next(parts)), next(parts)))
         elif part == "E":
-            rule.raised = read_raised(parts)
+            result.raised = _read_raised(parts)
         elif part == "N":
-            rule.needed = Needed(tuple(next(parts) for _ in range(int(next(parts)))))
+            result.needed = tuple(next(parts) for _ in range(int(next(parts))))
         elif part == "X":
             rule.actions.append(MadeReset(next(parts), Value(next(parts), next(parts))))
         else:
@@ -122,9 +117,21 @@ def read_run(text: str) -> RunResult:
     return result
 
 
-def read_made(parts: Iterator[str]) -> Made:
-    made = Made(next(parts), next(parts))
+def read_foreseen(text: str) -> Iterator[tuple[str, ...]]:
+    """What rules are expected to need."""
+    parts = fields(text)
     for part in parts:
+        assert part == "N", part
+        yield tuple(next(parts) for _ in range(int(next(parts))))
+
+
+def read_added(text: str, queue: str, body: str) -> Made | Raised:
+    """A message with what is added to it, or why that failed."""
+    made = Made(queue, body)
+    parts = fields(text)
+    for part in parts:
+        if part == "E":
+            return _read_raised(parts)
         _read_property(part, parts, made)
     return made
 
@@ -142,5 +149,5 @@ def _read_property(part: str, parts: Iterator[str], made: Made) -> None:
         made.given[name] = None
 
 
-def read_raised(parts: Iterator[str]) -> Raised:
+def _read_raised(parts: Iterator[str]) -> Raised:
     return Raised(next(parts), next(parts), int(next(parts)), int(next(parts)))

@@ -5,14 +5,17 @@ xquery version "3.1";
    Fields of the result, by their first:
      R number                       what follows comes from this rule
      Q queue body                   a message for a queue
+     D queue body                   the same, and its document is among those that come after the string
      P name type text               a property that it is given
      O name                         a property that it is given, but without a value
      V name text                    a property that is computed for it
      K number value                 a value of an indexed path in it
      X slicing type key             a reset
-     E code description line column the rule failed
-     N n what*                      the rule needs something that is not loaded
-     I number value                 a value of an indexed path in the message that is processed :)
+     E code description line column a rule failed: nothing else is said
+     N n what*                      a rule needs something that is not loaded: nothing else is said
+     I number value                 a value of an indexed path in the message that is processed
+
+   What rules are expected to need is a list of N fields. :)
 
 declare namespace demaq = "http://demaq.org/runtime";
 declare namespace array = "http://www.w3.org/2005/xpath-functions/array";
@@ -21,6 +24,18 @@ declare namespace err = "http://www.w3.org/2005/xqt-errors";
 
 declare function demaq:fields($texts as xs:string*, $separator as xs:string) as xs:string {
   string-join((string(count($texts)), $texts), $separator)
+};
+
+(: Fields as one string, and the documents among them: in the order in which they were made, each only once, after the
+   message; or none of them. :)
+declare function demaq:result($fields as item()*, $message as document-node(), $separator as xs:string) as item()+ {
+  let $built := $fields[. instance of document-node()]
+  return
+    if (empty($built)) then demaq:fields($fields, $separator)
+    else (
+      demaq:fields($fields[. instance of xs:string], $separator),
+      if (every $n in 1 to count($built) satisfies ($message, $built)[$n] << $built[$n]) then $built else ()
+    )
 };
 
 declare function demaq:missing($what as xs:string+) as item()* {
@@ -107,10 +122,10 @@ declare function demaq:whole($queues as map(*), $name as xs:string) as document-
   if (map:contains($queues, $name)) then $queues($name)?* else demaq:missing(("queue", $name))
 };
 
-(: The messages in which a path has one of the keys: found by an index if there is one for the kind of the keys. :)
-declare function demaq:found(
-  $indexes as map(*), $queues as map(*), $lookups as map(*), $queue as xs:string, $path as xs:string, $key as array(*)?
-) as document-node()* {
+(: How keys are looked up: of which kind they are, and their texts. Nothing if there is no index for them. :)
+declare function demaq:wanted(
+  $indexes as map(*), $queue as xs:string, $path as xs:string, $key as array(*)?
+) as xs:string* {
   let $keys := data($key?*)
   let $kind :=
     if (empty($key)) then ()
@@ -118,14 +133,23 @@ declare function demaq:found(
                                          or $k instance of xs:anyURI) then "t"
     else if (every $k in $keys satisfies $k instance of xs:numeric) then "n"
     else ()
-  let $index := $kind ! demaq:index($queue, $path, .)
   return
-    if (empty($index) or not(map:contains($indexes, $index))) then demaq:whole($queues, $queue)
+    if (empty($kind) or not(map:contains($indexes, demaq:index($queue, $path, $kind)))) then ()
+    else ($kind, distinct-values(if ($kind = "t") then $keys ! string() else $keys ! string(xs:double(.))))
+};
+
+(: The messages in which a path has one of the keys: found by an index if there is one for the kind of the keys. :)
+declare function demaq:found(
+  $indexes as map(*), $queues as map(*), $lookups as map(*), $queue as xs:string, $path as xs:string, $key as array(*)?
+) as document-node()* {
+  let $wanted := demaq:wanted($indexes, $queue, $path, $key)
+  return
+    if (empty($wanted)) then demaq:whole($queues, $queue)
     else
-      let $values := distinct-values(if ($kind = "t") then $keys ! string() else $keys ! string(xs:double(.)))
+      let $index := demaq:index($queue, $path, head($wanted)), $values := tail($wanted)
       let $absent := $values[not(map:contains($lookups, $index || .))]
       return
-        if (exists($absent)) then demaq:missing(("lookup", $queue, $path, $kind, $absent))
+        if (exists($absent)) then demaq:missing(("lookup", $queue, $path, head($wanted), $absent))
         else if (count($values) = 1) then $lookups($index || $values)?*
         else (for $value in $values return $lookups($index || $value)?*) | ()
 };
@@ -151,49 +175,35 @@ declare function demaq:view(
   }
 };
 
-(: A message that a rule makes, or that comes from outside: its text, what it is given, and what is computed for it.
-   `computed` are the properties of its queue that can be computed: name, mode, and function; `paths` gives the values of
-   indexed paths. :)
-declare function demaq:message(
-  $queue as xs:string, $body as node(), $given as map(*), $inherited as map(*), $computed as array(*)*,
-  $paths as function(*)?, $system as map(*), $rule as xs:string, $now as xs:dateTime
-) as xs:string* {
-  if ($body instance of element()
-      or $body instance of document-node() and count($body/*) = 1 and empty($body/text()[normalize-space()]))
-  then ("Q", $queue, serialize($body))
-  else error(xs:QName("demaq:message"), "what is enqueued is no message: a message is one element"),
-  if (map:size($given) eq 0) then () else map:for-each($given, demaq:given#2),
-  let $left :=
-    for $property in $computed
-    let $name := $property(1), $mode := $property(2)
-    return
-      if ($mode ne "fixed" and map:contains($given, $name)) then ()
-      else if ($mode eq "inherited" and map:contains($inherited, $name)) then ()
-      else $property
-  return
-    if (empty($left) and empty($paths)) then ()
-    else
-      let $document := if ($body instance of document-node()) then $body else document { $body }
-      return (
-        for $property in $left
-        return demaq:computed($property, $queue, $document, $given, $system, $rule, $now),
-        $paths ! .($document, "K")
-      )
+(: A message that a rule makes: its text, what it is given, and what its queue adds. Its document is given, too, unless
+   its text would not be read as the same. It must be nobody else's: if it was not built for this, it is copied. :)
+declare function demaq:made(
+  $queue as xs:string, $body as node(), $is-built as xs:boolean, $given as map(*), $inherited as map(*),
+  $added as function(*)?, $system as map(*), $rule as xs:string, $now as xs:dateTime
+) as item()* {
+  let $document :=
+    if ($is-built) then $body
+    else if ($body instance of document-node()) then document { $body/node() }
+    else $body[self::*] ! document { . }
+  return (
+    if (count($document/node()) eq 1 and exists($document/*)) then ("D", $queue, serialize($document), $document)
+    else if (count($document/*) eq 1 and empty($document/text()[normalize-space()]))
+    then ("Q", $queue, serialize($document))
+    else error(xs:QName("demaq:message"), "what is enqueued is no message: a message is one element"),
+    demaq:added($queue, $document, $given, $inherited, $added, $system, $rule, $now)
+  )
 };
 
-declare function demaq:computed(
-  $property as array(*), $queue as xs:string, $document as document-node(), $given as map(*), $system as map(*),
-  $rule as xs:string, $now as xs:dateTime
+(: What a message is given, and what its queue adds, of which `added` knows (see compiled.py): the properties that are
+   computed, and the values of indexed paths. :)
+declare function demaq:added(
+  $queue as xs:string, $document as document-node(), $given as map(*), $inherited as map(*), $added as function(*)?,
+  $system as map(*), $rule as xs:string, $now as xs:dateTime
 ) as xs:string* {
-  try {
-    let $view := if ($property(4) eq "") then map { } else demaq:own($queue, $document, $given, $system, $rule)
-    let $value := array { $property(3)($document, $view, $now) }
-    return if (array:size($value) eq 0) then () else ("V", $property(1), string($value(1)))
-  }
-  catch * {
-    error(xs:QName("demaq:property"),
-          "the property `" || $property(1) || "` cannot be computed: " || $err:description)
-  }
+  if (map:size($given) eq 0) then () else map:for-each($given, demaq:given#2),
+  if (empty($added)) then ()
+  else
+    $added($document, $given, $inherited, function() { demaq:own($queue, $document, $given, $system, $rule) }, $now)
 };
 
 declare function demaq:given($name as xs:string, $value as xs:anyAtomicType*) as xs:string+ {
@@ -230,45 +240,48 @@ declare function demaq:read($given as map(*), $name as xs:string) as xs:anyAtomi
 
 (: Functions that run the rules of a message, and that admit a message from outside, or one that the system makes.
 
-   Everything that a rule needs beside the message comes as an argument: `rules` are arrays of a rule's number, its
-   function, its slicing, the type of the slicing's key, whether it reads its view, and its name; `slices` has for each
-   slicing the key and the members; `paths` has for each queue a function that gives the values of indexed paths. :)
+   Everything that a rule needs beside the message comes as an argument: `parts` are arrays of a function, the slicing
+   of its rules, the type of the slicing's key, whether it reads its view, and the rules, each with its number and name.
+   The function of one rule gives actions, that of several an array of them for each rule. `slices` has for each slicing
+   the key and the members; `added` and `paths` have functions for queues.
+
+   Rules fail seldom. All are tried together; when one fails, that is all that is known of any of them. :)
 declare function demaq:functions(
-  $computed as map(*), $paths as map(*), $indexes as map(*), $collections as map(*), $separator as xs:string
+  $added as map(*), $paths as map(*), $indexes as map(*), $collections as map(*), $separator as xs:string
 ) as function(*)+ {
   function(
-    $message as document-node(), $now as xs:dateTime, $rules as array(*), $slices as map(*), $queues as map(*),
+    $message as document-node(), $now as xs:dateTime, $parts as array(*), $slices as map(*), $queues as map(*),
     $lookups as map(*), $properties as map(*), $of as map(*), $system as map(*), $indexed as xs:string
-  ) as xs:string {
-    demaq:fields((
-      for $rule in $rules?*
-      return (
-        "R", $rule(1),
-        try {
-          array {
-            let $slicing := $rule(3)
-            let $slice := if ($slicing eq "") then () else $slices($slicing)
-            let $view :=
-              if ($rule(5) eq "") then map { }
-              else demaq:view($collections, $indexes, $queues, $lookups, $properties, $of, $slicing)
-            for $action in array {
-              if (empty($slice)) then $rule(2)($message, (), (), $view, $now)
-              else $rule(2)($message, $slice(2)?*, demaq:cast($rule(4), $slice(1)), $view, $now)
-            }?*
-            return
-              if ($action instance of map(*))
-              then demaq:action($action, $properties, $computed, $paths, $system, $rule(6), $now)
-              else ()
-          }?*
-        }
-        catch demaq:missing { "N", string(count($err:value)), $err:value ! string(.) }
-        catch * {
-          "E", string($err:code), string($err:description), string(($err:line-number, 0)[1]),
-          string(($err:column-number, 0)[1])
-        }
-      ),
-      $paths($indexed) ! .($message, "I")
-    ), $separator)
+  ) as item()+ {
+    demaq:result(
+      try {
+        array {
+          for $part in $parts?*
+          let $slicing := $part(2), $rules := $part(5)
+          let $view :=
+            if ($part(4) eq "") then map { }
+            else demaq:view($collections, $indexes, $queues, $lookups, $properties, $of, $slicing)
+          let $results :=
+            if ($slicing eq "") then $part(1)($message, (), (), $view, $now)
+            else
+              let $slice := $slices($slicing)
+              return $part(1)($message, $slice(2)?*, demaq:cast($part(3), $slice(1)), $view, $now)
+          for $rule at $number in $rules?*
+          return (
+            "R", $rule(1),
+            for $action in if (array:size($rules) eq 1) then $results else $results[$number]?*
+            return demaq:action($action, $properties, $added, $system, $rule(2), $now)
+          ),
+          $paths($indexed) ! .($message)
+        }?*
+      }
+      catch demaq:missing { "N", string(count($err:value)), $err:value ! string(.) }
+      catch demaq:action | demaq:message | demaq:property { "E", string($err:code), string($err:description), "0", "0" }
+      catch * {
+        "E", string($err:code), string($err:description), string(($err:line-number, 0)[1]),
+        string(($err:column-number, 0)[1])
+      },
+      $message, $separator)
   },
   function(
     $queue as xs:string, $message as document-node(), $given as map(*), $inherited as map(*), $system as map(*),
@@ -278,7 +291,7 @@ declare function demaq:functions(
       try {
         array {
           let $typed := map:merge(for $name in map:keys($given) return map { $name : demaq:read($given, $name) })
-          return demaq:message($queue, $message, $typed, $inherited, $computed($queue)?*, $paths($queue), $system, $rule, $now)
+          return demaq:added($queue, $message, $typed, $inherited, $added($queue), $system, $rule, $now)
         }?*
       }
       catch * { "E", string($err:code), string($err:description), "0", "0" },
@@ -286,21 +299,49 @@ declare function demaq:functions(
   },
   function($message as document-node()) as xs:string {
     demaq:fields(($message/* ! demaq:name(.), distinct-values($message//* ! demaq:name(.))), $separator)
+  },
+  function(
+    $message as document-node(), $now as xs:dateTime, $foreseen as array(*), $slices as map(*), $properties as map(*)
+  ) as xs:string {
+    demaq:fields(
+      for $part in $foreseen?*
+      let $slicing := $part(2), $queue := $part(5), $path := $part(6)
+      return
+        try {
+          array {
+            let $view :=
+              if ($part(4) eq "") then map { }
+              else demaq:view($collections, $indexes, map { }, map { }, $properties, map { }, $slicing)
+            let $key := if ($slicing eq "") then () else demaq:cast($part(3), $slices($slicing)(1))
+            let $wanted :=
+              demaq:wanted($indexes, $queue, $path, array { $part(1)($message, (), $key, $view, $now) })
+            return if (empty($wanted)) then () else ("N", string(count($wanted) + 3), "lookup", $queue, $path, $wanted)
+          }?*
+        }
+        catch * { () },
+      $separator)
   }
 };
 
+(: What an action does. Those of programs that were compiled by an earlier version are maps. :)
 declare function demaq:action(
-  $action as map(*), $properties as map(*), $computed as map(*), $paths as map(*), $system as map(*),
-  $rule as xs:string, $now as xs:dateTime
-) as xs:string* {
-  switch ($action("do"))
-  case "enqueue" return
-    demaq:message($action("queue"), $action("body"), $action("properties"), $properties,
-                  $computed($action("queue"))?*, $paths($action("queue")), $system, $rule, $now)
-  case "reset" return
-    if (empty($action("key"))) then ()
-    else ("X", $action("slicing"), demaq:type($action("key")), string($action("key")))
-  default return error(xs:QName("demaq:action"), "there is no action `" || $action("do") || "`")
+  $action as item(), $properties as map(*), $added as map(*), $system as map(*), $rule as xs:string, $now as xs:dateTime
+) as item()* {
+  if ($action instance of array(*)) then
+    switch ($action(1))
+    case "enqueue" return
+      demaq:made(
+        $action(2), $action(3), array:size($action) eq 5, $action(4), $properties, $added($action(2)), $system, $rule,
+        $now)
+    case "reset" return $action(3) ! ("X", $action(2), demaq:type(.), string(.))
+    default return error(xs:QName("demaq:action"), "there is no action `" || $action(1) || "`")
+  else if ($action instance of map(*)) then
+    demaq:action(
+      if ($action("do") eq "enqueue") then ["enqueue", $action("queue"), $action("body"), $action("properties")]
+      else if ($action("do") eq "reset") then ["reset", $action("slicing"), $action("key")]
+      else [$action("do")],
+      $properties, $added, $system, $rule, $now)
+  else ()
 };
 
 (: The name of an element, as conditions of rules have it. :)
@@ -309,4 +350,5 @@ declare function demaq:name($element as element()) as xs:string {
   return if ($uri = "") then local-name($element) else "Q{" || $uri || "}" || local-name($element)
 };
 
-demaq:functions#5, function($message as document-node()) { generate-id($message) }, xs:dateTime#1
+demaq:functions#5, function($message as document-node()) { generate-id($message) }, xs:dateTime#1,
+function($message as document-node()) { document { $message/node() } }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from demaq.engine.executor import Executor
+from demaq.engine.garbage import garbage_kept
 from demaq.engine.ledger import check_all, check_batch
 from demaq.engine.plan import Plan, plan_from_text
 from demaq.engine.records import Batch, Incoming, Task
@@ -105,6 +106,10 @@ class Engine:
 
     def step(self) -> Step | None:
         """Process the next batch; None if nothing waits."""
+        with garbage_kept():
+            return self._step()
+
+    def _step(self) -> Step | None:
         self.refresh()
         now = self._clock.now()
         tasks = self._next(now)
@@ -152,8 +157,9 @@ class Engine:
     def _next(self, now: datetime) -> list[Task]:
         due = self.store.due(now, min(self._size, self._batch))
         messages: list[Message] = due or self._waiting()
+        plan = self.plan
         return [
-            Task(message=message, position=self._position + number, now=now, fires=bool(due))
+            Task(message, self._position + number, now, plan.slices(message), bool(due))
             for number, message in enumerate(messages, 1)
         ]
 

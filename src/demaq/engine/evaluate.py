@@ -5,7 +5,7 @@ from functools import lru_cache
 from demaq.engine.evaluator import Care, Evaluator
 from demaq.engine.plan import plan_from_text
 from demaq.engine.records import Batch, Outcome
-from demaq.store import MemoryStore, Reader, open_store
+from demaq.store import MemoryStore, Store, open_store
 
 
 def evaluate(plan: str, url: str | None, batch: Batch, care: Care | None = None) -> list[Outcome]:
@@ -13,7 +13,7 @@ def evaluate(plan: str, url: str | None, batch: Batch, care: Care | None = None)
 
     Without an address everything that rules may read is in the batch. What is costly to make is kept for the next call.
     """
-    return list(evaluator(plan).process(batch, reader(url), care))
+    return list(evaluator(plan).process(batch, store_at(url), care))
 
 
 @lru_cache(maxsize=2)
@@ -22,5 +22,5 @@ def evaluator(plan: str) -> Evaluator:
 
 
 @lru_cache(maxsize=2)
-def reader(url: str | None) -> Reader:
+def store_at(url: str | None) -> Store:
     return MemoryStore() if url is None else open_store(url, read_only=True)

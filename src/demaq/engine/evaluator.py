@@ -1,18 +1,32 @@
 """Evaluates the rules of one plan with one XQuery processor. Built once in a process, used for many batches."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from demaq.engine.admission import Admission
 from demaq.engine.compiled import Compiled
 from demaq.engine.documents import Documents
-from demaq.engine.driver import FieldsInvalid, MadeReset, Raised, RuleResult, fields, index_name, read_run
+from demaq.engine.driver import (
+    FieldsInvalid,
+    Made,
+    MadeReset,
+    Raised,
+    RuleResult,
+    RunResult,
+    fields,
+    index_name,
+    read_foreseen,
+    read_run,
+)
 from demaq.engine.errors import kind_of
+from demaq.engine.foresight import Foresight, Habit, RuleLookup
 from demaq.engine.history import History
+from demaq.engine.keys import keys_in
 from demaq.engine.plan import Plan
-from demaq.engine.records import Batch, Failure, Outcome, Task
-from demaq.engine.relevance import Names, Relevance
+from demaq.engine.records import Batch, Failure, Mate, Outcome, Task
+from demaq.engine.relevance import Names, Relevance, Relevant
+from demaq.engine.roots import Roots
 from demaq.engine.values import canonical, index_key, key_text, readable
 from demaq.engine.xml import MessageRefused
 from demaq.model import SYSTEM_PROPERTIES, Message, NewMessage, PropertyMode, Slice
@@ -26,13 +40,16 @@ class _Run:
 
     task: Task
     slices: tuple[Slice, ...]
-    rules: tuple[int, ...]
+    relevant: Relevant
+    rules: tuple[int, ...]  # those that are not skipped for what is in a slice
     queues: set[str] = field(default_factory=set)
     entries: dict[str, Entry] = field(default_factory=dict)  # by the name under which the driver looks for each
     of: bool = False
     results: dict[int, RuleResult] = field(default_factory=dict)
     values: Sequence[tuple[int, str]] = ()
     has_values: bool = False
+    has_asked: bool = False  # for something that was not loaded
+    habit: Habit | None = None  # to be told what it asks for
     seen: set[int] = field(default_factory=set)
     needed: "_Needed" = field(default_factory=lambda: _NOTHING)
 
@@ -80,9 +97,13 @@ class Evaluator:
         self._limits = plan.limits
         self._saxon = Saxon()
         self._compiled = Compiled(plan, self._saxon)
-        self.admission = Admission(plan, self._compiled, self._saxon)
-        self._documents = Documents(self._saxon.document, plan.limits.cache)
+        copy = self._copy if self._compiled.is_blind_to_origin else None
+        self._documents = Documents(self._saxon.document, copy, plan.limits.cache)
+        self.admission = Admission(plan, self._compiled, self._saxon, self._documents.add)
         self._relevance = Relevance(plan)
+        self._roots = Roots()
+        self._foresight = Foresight(plan)
+        self._foreseen: dict[tuple[RuleLookup, ...], Item] = {}  # as the driver takes them
         self._care = Care()
         self._inherited = frozenset(
             known.name for known in plan.properties.values() if known.mode is PropertyMode.INHERITED
@@ -96,16 +117,18 @@ class Evaluator:
     def process(self, batch: Batch, reader: Reader, care: Care | None = None) -> Iterator[Outcome]:
         """The outcome of each task, in their order. What rules ask for is loaded for all of them together."""
         self._care = care or Care()
+        self._documents.read_by(reader)
+        self._roots.read_by(reader)
         history = History(reader, self.plan, batch, self._entries_of)
         for start in range(0, len(batch.tasks), _AT_ONCE):
             tasks = _completed(batch.tasks[start : start + _AT_ONCE], reader)
             yield from self._process(tasks, history)
             history.forget_bodies()
             self._documents.trim()
+            self._roots.trim()
 
     def _process(self, tasks: Sequence[Task], history: History) -> Iterator[Outcome]:
-        slices = {task.message.id: self.plan.slices(task.message) for task in tasks}
-        history.load(slices=(slice_ for found in slices.values() for slice_ in found))
+        history.load(slices=(slice_ for task in tasks for slice_ in task.slices))
         runs: dict[int, _Run] = {}
         failures: dict[int, Failure] = {}
         for task in tasks:
@@ -113,11 +136,16 @@ class Evaluator:
                 failures[task.message.id] = _no_queue(task.message)
             elif not task.fires:
                 try:
-                    runs[task.message.id] = self._run(task, slices[task.message.id])
+                    runs[task.message.id] = self._run(task)
                 except SaxonError as error:
-                    self._raise_if_exhausted(error)
-                    failures[task.message.id] = Failure(kind="system", description=str(error))
-        pending = list(runs.values())
+                    failures[task.message.id] = self._of_system(error)
+        self._skip(list(runs.values()), history)
+        for number, run in runs.items():
+            try:
+                self._prepare(run)
+            except SaxonError as error:
+                failures[number] = self._of_system(error)
+        pending = [run for number, run in runs.items() if number not in failures]
         while pending:
             self._load(history, pending)
             pending = [run for run in pending if not self._advance(run, history)]
@@ -128,24 +156,74 @@ class Evaluator:
             else:
                 yield self.admission.fire(task) if task.fires else self._outcome(runs[task.message.id])
 
-    def _run(self, task: Task, slices: tuple[Slice, ...]) -> _Run:
-        """With the rules that may do something for a message."""
-        message = task.message
+    def _run(self, task: Task) -> _Run:
+        """With the rules that may do something for a message, by the names in it."""
+        message, slices = task.message, task.slices
         own = tuple(slice_.slicing for slice_ in slices)
-        rules = self._relevance.rules(message.queue, own, message.body, lambda: self._names(message))
-        queues = {queue for number in rules for queue in self.plan.rules[number].reads}
-        run = _Run(task, slices, rules, queues)
-        known = self._known_values(message)
-        run.has_values = not slices or known is not None
-        run.values = known or ()
-        return run
+        relevant = self._relevance.rules(message.queue, own, message.body, lambda: self._names(message))
+        return _Run(task, slices, relevant, relevant.rules)
 
-    def _known_values(self, message: Message) -> tuple[tuple[int, str], ...] | None:
+    def _skip(self, runs: Sequence[_Run], history: History) -> None:
+        """Take the rules away that do nothing in such slices. Of their members, the root elements are read."""
+        asked: list[tuple[_Run, dict[str, list[int]]]] = []
+        for run in runs:
+            if run.relevant.asking:
+                slicings = {asking.slicing for asking in run.relevant.asking}
+                slices = [slice_ for slice_ in run.slices if slice_.slicing in slicings]
+                asked.append((run, {slice_.slicing: _ids(slice_, run.task, history) for slice_ in slices}))
+        if not asked:
+            return
+        self._roots.note(run.task.message for run in runs if run.slices)
+        self._roots.load((number for _, slices in asked for ids in slices.values() for number in ids), history)
+        for run, found in asked:
+            run.rules = run.relevant.within({slicing: self._roots.of(ids) for slicing, ids in found.items()})
+
+    def _prepare(self, run: _Run) -> None:
+        """What can be known of a message before its rules are evaluated."""
+        message, rules = run.task.message, run.rules
+        run.queues.update(queue for number in rules for queue in self.plan.rules[number].reads)
+        known = self._known_values(message)
+        run.has_values = not run.slices or known is not None
+        run.values = known or ()
+        habit = self._foresight.habit(rules, message.body)
+        if habit is not None:
+            lookups = habit.foreseen()
+            if lookups:
+                self._foresee(run, tuple(lookups))
+            else:
+                run.habit = habit
+
+    def _foresee(self, run: _Run, lookups: tuple[RuleLookup, ...]) -> None:
+        """Ask for what rules will need. If that fails, they will ask themselves."""
+        if lookups not in self._foreseen:
+            self._foreseen[lookups] = self._compiled.foreseen(lookups)
+        message = run.task.message
+        slices = {
+            slice_.slicing: self._saxon.array([self._saxon.string(slice_.key)])
+            for slice_ in run.slices
+            if any(self.plan.rules[number].slicing == slice_.slicing for number, _ in lookups)
+        }
+        self._care.begin(message.id, -1)
+        try:
+            text = self._saxon.call(
+                self._compiled.foresee,
+                self._documents.one(message),
+                self._compiled.values.time(run.task.now),
+                self._foreseen[lookups],
+                self._saxon.map(slices),
+                self._properties(message, run.rules),
+            )
+            for what in read_foreseen(text):
+                self._ask_for(run, what)
+        except (SaxonError, FieldsInvalid) as error:
+            self._raise_if_exhausted(error)
+
+    def _known_values(self, message: Message | Mate) -> Sequence[tuple[int, str]] | None:
         """The values of indexed paths that came with a message; None if they have to be found."""
         digest = self._compiled.digests.get(message.queue)
         if digest is None:
             return ()
-        return message.keys.values if message.keys is not None and message.keys.of == digest else None
+        return keys_in(message.keys, digest)
 
     def _names(self, message: Message) -> Names:
         document = self._documents.one(message)
@@ -205,24 +283,41 @@ class Evaluator:
             self._evaluate(run, (), history)
         return is_done
 
-    def _evaluate(self, run: _Run, left: tuple[int, ...], history: History) -> None:
-        """Evaluate these rules. What cannot be caught inside, such as endless recursion, is tried out rule by rule."""
+    def _evaluate(self, run: _Run, left: tuple[int, ...], history: History, *, alone: bool = False) -> None:
+        """Evaluate these rules; when one fails, each alone. Not all can be caught inside: endless recursion."""
         try:
-            self._note(run, self._call(run, left, history))
+            text, built = self._call(run, left, history, alone=alone)
+            result = read_run(text)
+            self._keep_built(result, built)
         except (SaxonError, FieldsInvalid) as error:
             self._raise_if_exhausted(error)
-            if len(left) == 1:
-                code = "demaq:resource" if isinstance(error, SaxonError) else "demaq:message"
-                run.results[left[0]] = RuleResult(left[0], raised=Raised(code, str(error), 0, 0))
-                return
+            code = "demaq:resource" if isinstance(error, SaxonError) else "demaq:message"
+            result = RunResult(raised=Raised(code, str(error), 0, 0))
+        if not self._note(run, left, result, alone=alone):
             for number in left:
-                self._evaluate(run, (number,), history)
+                self._evaluate(run, (number,), history, alone=True)
+
+    def _keep_built(self, result: RunResult, built: Sequence[Item]) -> None:
+        """The documents of new messages, which will soon come back to be processed, perhaps here."""
+        if built and self._compiled.is_blind_to_origin:
+            made = (action for rule in result.rules for action in rule.actions if isinstance(action, Made))
+            bodies = [one.body for one in made if one.is_built]
+            for body, document in zip(bodies, built, strict=True):
+                self._documents.add(body, document)
+
+    def _copy(self, document: Item) -> Item:
+        (found,) = self._saxon.called(self._compiled.copy, document)
+        return found
+
+    def _of_system(self, error: SaxonError) -> Failure:
+        self._raise_if_exhausted(error)
+        return Failure(kind="system", description=str(error))
 
     def _raise_if_exhausted(self, error: Exception) -> None:
         if isinstance(error, SaxonExhausted) and self._care.is_watched:
             raise error
 
-    def _call(self, run: _Run, left: tuple[int, ...], history: History) -> str:
+    def _call(self, run: _Run, left: tuple[int, ...], history: History, *, alone: bool) -> tuple[str, list[Item]]:
         task, needed = run.task, run.needed
         documents = self._given(run, history)
 
@@ -234,11 +329,11 @@ class Evaluator:
             for slice_, found in needed.slices.items()
         }
         values = self._compiled.values
-        return self._saxon.call(
+        return self._saxon.call_for_items(
             self._compiled.run,
             documents[task.message.id],
             values.time(task.now),
-            self._compiled.rules(left),
+            self._compiled.alone(*left) if alone else self._compiled.rules(left),
             self._saxon.map(slices),
             self._saxon.map({queue: array(members) for queue, members in needed.queues.items()}),
             self._saxon.map({name: array(members) for name, members in needed.lookups.items()}),
@@ -286,15 +381,23 @@ class Evaluator:
             of[self._saxon.call(self._compiled.identity, document)] = self._compiled.values.map(every)
         return self._saxon.map(of)
 
-    def _note(self, run: _Run, text: str) -> None:
-        result = read_run(text)
-        run.values = result.values or run.values
-        run.has_values = True
-        for found in result.rules:
-            if found.needed is None:
-                run.results[found.rule] = found
-            else:
-                self._ask_for(run, found.needed.what)
+    def _note(self, run: _Run, rules: tuple[int, ...], result: RunResult, *, alone: bool) -> bool:
+        """Keep what came of rules. No if it is not known of which: each has to be evaluated alone."""
+        if result.needed:
+            if len(rules) > 1 and run.has_asked:
+                return False  # or each rule that needs something would cost all others another evaluation
+            run.has_asked = True
+            self._ask_for(run, result.needed)
+        elif result.raised is not None:
+            is_ours = result.raised.code.startswith("demaq:")  # it has no place that would have to be found
+            if len(rules) > 1 or (rules and not alone and not is_ours):
+                return False
+            run.results.update((number, RuleResult(number, raised=result.raised)) for number in rules)
+        else:
+            run.values = result.values or run.values
+            run.has_values = True
+            run.results.update((found.rule, found) for found in result.rules)
+        return True
 
     def _ask_for(self, run: _Run, what: tuple[str, ...]) -> None:
         kind, *rest = what
@@ -302,6 +405,9 @@ class Evaluator:
             run.queues.add(rest[0])
         elif kind == "lookup":
             queue, path, key_kind, *values = rest
+            before = {(entry.index.queue, entry.index.path) for entry in run.entries.values()}
+            if run.habit is not None and (queue, path) not in before:
+                run.habit.note(queue, path)
             index = Index(queue, path, KeyKind(key_kind))
             for value in values:
                 run.entries[index_name(queue, path, key_kind) + value] = Entry(index, canonical(index.kind, value))
@@ -313,7 +419,8 @@ class Evaluator:
 
     def _outcome(self, run: _Run) -> Outcome:
         message, now = run.task.message, run.task.now
-        read = {self.plan.rules[number].slicing for number in run.rules}
+        # After a reset, a rule that was skipped for what is in its slice may do something.
+        read = {self.plan.rules[number].slicing for number in run.relevant.rules}
         depends = frozenset(slice_ for slice_ in run.slices if slice_.slicing in read)
         produced: list[NewMessage] = []
         resets: list[Reset] = []
@@ -360,13 +467,7 @@ class Evaluator:
 
     def _failure(self, raised: Raised, number: int) -> Failure:
         rule = self.plan.rules[number]
-        place = None
-        line = raised.line - self._compiled.starts[number]
-        if line >= 0:
-            lines = rule.function.text.split("\n")
-            if line < len(lines):
-                offset = sum(len(before) + 1 for before in lines[:line]) + max(raised.column - 1, 0)
-                place = rule.function.place(offset)
+        place = self._compiled.place(number, raised.line, raised.column)
         failure = Failure(
             kind=kind_of(raised.code), code=_code(raised.code), description=raised.description, rule=rule.name
         )
@@ -378,12 +479,13 @@ class Evaluator:
         self._documents.trim()
         return found
 
-    def _entries_of(self, message: Message, whole: Callable[[int], Message] | None = None) -> tuple[Entry, ...]:
+    def _entries_of(self, message: Message | Mate, whole: Callable[[int], Message] | None = None) -> tuple[Entry, ...]:
         known = self._known_values(message)
         if known is not None:
             return self._as_entries(message.queue, known)
         if not message.body and whole is not None:
             message = whole(message.id)
+        assert isinstance(message, Message)
         nothing, queue = self._nothing, self._saxon.string(message.queue)
         document, now = self._documents.one(message), self._compiled.values.time(message.created)
         text = self._saxon.call(self._compiled.run, document, now, self._compiled.rules(()), *(nothing,) * 6, queue)
@@ -406,11 +508,21 @@ class Evaluator:
         return len(self.admission.names) > self._limits.worker_names
 
 
+def _ids(slice_: Slice, task: Task, history: History) -> list[int]:
+    """The members of a slice, the message itself among them."""
+    return [*(member.message for member in history.slice(slice_, task.position)), task.message.id]
+
+
 def _completed(tasks: Sequence[Task], reader: Reader) -> list[Task]:
     """With the bodies of their messages, which those of a large batch come without."""
     light = [task.message.id for task in tasks if not task.message.body]
-    messages = reader.messages(light) if light else {}
-    return [task if task.message.body else replace(task, message=messages[task.message.id]) for task in tasks]
+    bodies = reader.bodies(light) if light else {}
+    return [task if task.message.body else _with_body(task, bodies[task.message.id]) for task in tasks]
+
+
+def _with_body(task: Task, body: str) -> Task:
+    message = task.message.with_body(body)
+    return Task(message, task.position, task.now, task.slices, task.fires)
 
 
 class _RuleFailed(Exception):

@@ -1,13 +1,13 @@
 """What rules can see: the store, and beside it what the batch itself adds and takes away."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from demaq.engine.plan import Plan
-from demaq.engine.records import Batch
+from demaq.engine.records import Batch, Mate
 from demaq.model import Message, Slice
 from demaq.store import Entry, Member, Reader
 
-FindEntries = Callable[[Message, Callable[[int], Message]], Iterable[Entry]]
+FindEntries = Callable[[Message | Mate, Callable[[int], Message]], Iterable[Entry]]
 """The values of indexed paths in a message; the function that it is given reads a message whole, if need be."""
 
 
@@ -22,18 +22,18 @@ class History:
         self._hidden = batch.hidden
         self._recent_in_slice: dict[Slice, list[Member]] = {}
         self._recent_in_queue: dict[str, list[Member]] = {}
-        for member, message in _recent(batch):
-            slices = plan.slices(message)
+        for member, queue, slices in _recent(batch, plan):
             for slice_ in slices:
                 self._recent_in_slice.setdefault(slice_, []).append(member)
             if slices:
-                self._recent_in_queue.setdefault(message.queue, []).append(member)
+                self._recent_in_queue.setdefault(queue, []).append(member)
         self._recent_found: dict[str, dict[Entry, list[Member]]] = {}  # by queue
         self._members: dict[Slice, list[Member]] = {}
         self._queues: dict[str, list[Member]] = {}
         self._found: dict[Entry, list[Member]] = {}
         self._given: dict[int, Message] = {message.id: message for message in batch.recent}
         self._given |= {task.message.id: task.message for task in batch.tasks}
+        self._mates: dict[int, Mate] = {mate.id: mate for mate in batch.mates}
         self._fetched: dict[int, Message] = {}
 
     # Asking the store
@@ -57,6 +57,12 @@ class History:
             self._fetched.update(self._reader.messages(absent))
             found.update((number, self._fetched[number]) for number in absent)
         return {number: message.body for number, message in found.items() if message is not None}
+
+    def heads(self, ids: Collection[int]) -> dict[int, str]:
+        """Where the bodies of messages begin. Bodies that are not here are not read for it."""
+        given = {number: message.body for number in ids if (message := self._given.get(number)) and message.body}
+        absent = [number for number in ids if number not in given]
+        return {**self._reader.heads(absent), **given} if absent else given
 
     def message(self, number: int) -> Message:
         self.bodies([number])
@@ -85,7 +91,8 @@ class History:
         if queue not in self._recent_found:
             found: dict[Entry, list[Member]] = {}
             for member in self._recent_in_queue.get(queue, ()):
-                for one in dict.fromkeys(self._entries(self._given[member.message], self.message)):
+                message = self._given.get(member.message) or self._mates[member.message]
+                for one in dict.fromkeys(self._entries(message, self.message)):
                     found.setdefault(one, []).append(member)
             self._recent_found[queue] = found
         return self._recent_found[queue].get(entry, ())
@@ -104,9 +111,11 @@ def _position(member: Member) -> int:
     return member.position
 
 
-def _recent(batch: Batch) -> Iterator[tuple[Member, Message]]:
-    """What the batch adds: messages that are processed in it, or that are not in the store."""
+def _recent(batch: Batch, plan: Plan) -> Iterator[tuple[Member, str, Sequence[Slice]]]:
+    """What the batch adds: messages that are processed in it, or that are not in the store; with their slices."""
     for message in batch.recent:
-        yield Member(message.position or 0, message.id), message
+        yield Member(message.position or 0, message.id), message.queue, plan.slices(message)
+    for mate in batch.mates:
+        yield Member(mate.position, mate.id), mate.queue, mate.slices
     for task in batch.tasks:
-        yield Member(task.position, task.message.id), task.message
+        yield Member(task.position, task.message.id), task.message.queue, task.slices

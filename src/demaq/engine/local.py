@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
@@ -96,12 +97,12 @@ class LocalExecutor:
         number = next((n for n, task in enumerate(batch.tasks) if task.message.id == died.message), 0)
         task = batch.tasks[number]
         earlier = tuple(processed_message(mate) for mate in batch.tasks[:number])
-        alone = Batch(tasks=(task,), recent=(*batch.recent, *earlier), resets=batch.resets, hidden=batch.hidden)
+        alone = replace(batch, tasks=(task,), recent=(*batch.recent, *earlier))
         outcomes[task.message.id] = self._carefully(alone, died)
         # It stays visible for those after it.
         rest = (*batch.tasks[:number], *batch.tasks[number + 1 :])
         recent = (*batch.recent, processed_message(task))
-        return Batch(tasks=rest, recent=recent, resets=batch.resets, hidden=batch.hidden)
+        return replace(batch, tasks=rest, recent=recent)
 
     def _carefully(self, batch: Batch, died: _Died) -> Outcome:
         """One message, rule by rule. Each death tells one rule that fails."""
@@ -146,19 +147,22 @@ class LocalExecutor:
                 break
             except _Died as died:
                 number = died.message if 0 <= died.message < len(left) else 0
-                if number:
-                    found += self._ask(Admit(tuple(left[:number])))
+                found += self.admit(left[:number])
                 found.append(self._admit_alone(left[number]))
                 left = left[number + 1 :]
         return found
 
     def _admit_alone(self, message: Incoming) -> Admission:
         """A message at which the worker died: it may have been killed for other reasons."""
+        admission: Admission
         try:
-            (found,) = self._ask(Admit((message,)))
+            (admission,) = self._ask(Admit((message,)))
         except _Died as died:
-            return None, MessageRefused(f"the message cannot be taken in: {died.reason}", "resource")
-        admission: Admission = found
+            refusal = MessageRefused(f"the message cannot be taken in: {died.reason}", "resource")
+            try:
+                (admission,) = self._ask(Admit((replace(message, refusal=refusal),)))
+            except _Died:  # at a property of the error message
+                return None, refusal
         return admission
 
     def entries(self, messages: Sequence[Message]) -> list[tuple[Entry, ...]]:

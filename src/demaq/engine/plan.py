@@ -9,11 +9,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from demaq.engine.values import key_text, readable
+from demaq.engine.values import key_text, value_of
 from demaq.language import Checked, Program
 from demaq.language.analysis.condition import Condition, condition_from_json
 from demaq.language.analysis.lookups import Compared
-from demaq.language.program import PropertyValue, Query, Rule
+from demaq.language.program import PropertyValue, Query, Rule, SharedText
+from demaq.language.rewrite.shareable import Use
 from demaq.model import (
     COMMUNICATION_PROPERTIES,
     ECHO_PROPERTIES,
@@ -76,11 +77,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanFunction:
-    """A function in XQuery, to be compiled behind the prolog of its module."""
+    """A function in XQuery, to be compiled behind the prolog of its module.
+
+    `shared` are the expressions in it that need to be evaluated only once, where rules share them.
+    """
 
     module: str
     text: str
     places: tuple[Place, ...]
+    shared: tuple[SharedText, ...] = ()
 
     def place(self, offset: int) -> Place | None:
         """The smallest piece of the source behind a place of the text."""
@@ -98,8 +103,18 @@ class PlanValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlanLookup:
+    """Messages of a queue that a rule may ask for: `function` gives the key for which the path is looked up."""
+
+    queue: str
+    path: str
+    function: PlanFunction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRule:
-    """`reads` are the queues that it reads whole, `properties` those of the message that it reads.
+    """`reads` are the queues that it reads whole, `lookups` what it reads by keys that can be computed before it runs,
+    `properties` those of the message that it reads.
 
     `file`, `line` and `column` are those of its definition.
     """
@@ -110,6 +125,7 @@ class PlanRule:
     function: PlanFunction
     skip: Condition
     reads: tuple[str, ...]
+    lookups: tuple[PlanLookup, ...] = ()
     properties: tuple[str, ...]
     error_queues: Mapping[str, tuple[str, ...]]
     file: str
@@ -171,14 +187,12 @@ class Plan:
         slicings = self.slicings_by_queue.get(message.queue, ())
         if not slicings:
             return ()
-        values = readable(message, [slicing.property for slicing in slicings])
-        if not values:
-            return ()
-        return tuple(
-            Slice(slicing.name, key_text(values[slicing.property]))
-            for slicing in slicings
-            if slicing.property in values
-        )
+        found = []
+        for slicing in slicings:
+            value = value_of(message, slicing.property)
+            if value is not None:
+                found.append(Slice(slicing.name, key_text(value)))
+        return tuple(found)
 
     def is_transient(self, slicing: str) -> bool:
         """Have only transient queues members of a slicing?"""
@@ -246,6 +260,11 @@ def _rule(rule: Rule) -> PlanRule:
         function=_function(rule.module, rule.query),
         skip=rule.skip,
         reads=tuple(dict.fromkeys(read.queue for read in rule.reads.queues if read.queue and read.path is None)),
+        lookups=tuple(
+            PlanLookup(queue=lookup.queue, path=lookup.path, function=_function(rule.module, lookup.key))
+            for lookup in rule.lookups
+            if lookup.queue is not None
+        ),
         properties=rule.reads.properties,
         error_queues=rule.error_queues,
         file=Path(rule.span.source.name).name,
@@ -261,7 +280,7 @@ def _function(module: str, query: Query) -> PlanFunction:
         if Path(source.name).suffix == ".demaq":
             line, column = source.line_column(stretch.node.span.start)
             places.append(Place(stretch.start, stretch.end, Path(source.name).name, line, column))
-    return PlanFunction(module=module, text=query.text, places=tuple(places))
+    return PlanFunction(module=module, text=query.text, places=tuple(places), shared=query.shared)
 
 
 def _indexes(program: Program) -> Iterator[Index]:
@@ -306,6 +325,10 @@ def _to_json(plan: Plan) -> dict[str, Any]:
                 **{name: getattr(rule, name) for name in _RULE_FIELDS},
                 "function": _function_to_json(rule.function),
                 "skip": rule.skip.to_json(),
+                "lookups": [
+                    {"queue": found.queue, "path": found.path, "function": _function_to_json(found.function)}
+                    for found in rule.lookups
+                ],
             }
             for rule in plan.rules
         ],
@@ -319,7 +342,8 @@ _RULE_FIELDS = ("name", "target", "slicing", "reads", "properties", "error_queue
 
 def _function_to_json(function: PlanFunction) -> dict[str, Any]:
     places = [[place.start, place.end, place.file, place.line, place.column] for place in function.places]
-    return {"module": function.module, "text": function.text, "places": places}
+    shared = [[found.start, found.end, found.use.value, found.is_repeated] for found in function.shared]
+    return {"module": function.module, "text": function.text, "places": places, "shared": shared}
 
 
 def plan_from_text(text: str) -> Plan:
@@ -360,7 +384,10 @@ def _property_from_json(data: dict[str, Any]) -> PlanProperty:
 
 def _function_from_json(data: dict[str, Any]) -> PlanFunction:
     places = tuple(Place(*place) for place in data["places"])
-    return PlanFunction(module=data["module"], text=data["text"], places=places)
+    shared = tuple(
+        SharedText(start, end, Use(use), is_repeated) for start, end, use, is_repeated in data.get("shared", ())
+    )  # earlier versions had none
+    return PlanFunction(module=data["module"], text=data["text"], places=places, shared=shared)
 
 
 def _rule_from_json(data: dict[str, Any]) -> PlanRule:
@@ -370,7 +397,12 @@ def _rule_from_json(data: dict[str, Any]) -> PlanRule:
             "function": _function_from_json(data["function"]),
             "skip": condition_from_json(data["skip"]),
             "reads": tuple(data["reads"]),
+            "lookups": tuple(map(_lookup_from_json, data.get("lookups", ()))),  # earlier versions had none
             "properties": tuple(data["properties"]),
             "error_queues": {queue: tuple(levels) for queue, levels in data["error_queues"].items()},
         }
     )
+
+
+def _lookup_from_json(data: dict[str, Any]) -> PlanLookup:
+    return PlanLookup(queue=data["queue"], path=data["path"], function=_function_from_json(data["function"]))

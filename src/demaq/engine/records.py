@@ -1,35 +1,39 @@
 """What goes to the evaluation of rules, and what comes back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Protocol
 
+from demaq.engine.xml import MessageRefused
 from demaq.model import Message, NewMessage, Slice, Value
-from demaq.model.packed import packed
+from demaq.model.record import record
 from demaq.store import Entry, Reset
 
 
-@packed
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Task:
-    """A message to be processed at a position. `fires` says that its time in an echo queue is over."""
+    """A message to be processed at a position, and the slices that it is in.
+
+    `fires` says that its time in an echo queue is over.
+    """
 
     message: Message
     position: int
     now: datetime
+    slices: tuple[Slice, ...]
     fires: bool = False
 
 
-@packed
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Incoming:
-    """A message from outside."""
+    """A message from outside. With a `refusal`, it is known to be none before anybody looks at its body."""
 
     queue: str
     body: str | bytes
-    properties: Mapping[str, Value] = field(default_factory=dict)
     now: datetime
+    properties: Mapping[str, Value] = field(default_factory=dict)
+    refusal: MessageRefused | None = None
 
 
 class Located(Protocol):
@@ -45,8 +49,7 @@ class Located(Protocol):
     def column(self) -> int: ...
 
 
-@packed
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Failure:
     """An error that is to become an error message: of a rule, or of the system."""
 
@@ -63,24 +66,38 @@ class Failure:
         return replace(self, file=place.file, line=place.line, column=place.column)
 
 
-@packed
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
+class Mate:
+    """What rules have to know of a message of the batch that is evaluated elsewhere: the store has the rest."""
+
+    id: int
+    position: int
+    queue: str
+    slices: tuple[Slice, ...]
+    keys: str | None
+
+    @property
+    def body(self) -> str:
+        return ""
+
+
+@record
 class Batch:
     """Tasks in the order of their positions, and what the store does not show.
 
     Messages that are in the store may come without their bodies. `recent` are processed messages that are retained, but
-    not (yet) in the store; `resets` are slices that were reset since, each with the position of the last one that is
-    gone; `hidden` are messages that thereby lost their retention.
+    not (yet) in the store; `mates` are in the store, but not yet as processed ones; `resets` are slices that were reset
+    since, each with the position of the last one that is gone; `hidden` are messages that thereby lost their retention.
     """
 
     tasks: tuple[Task, ...]
     recent: tuple[Message, ...] = ()
+    mates: tuple[Mate, ...] = ()
     resets: Mapping[Slice, int] = field(default_factory=dict)
     hidden: frozenset[int] = frozenset()
 
 
-@packed
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Outcome:
     """What processing a message does. `failures` are the reasons why `produced` are error messages only.
 

@@ -1,10 +1,25 @@
-"""Which rules may do something for a message, by the names of its elements, before anything is parsed."""
+"""Which rules may do something for a message, by the names of its elements, before anything is parsed.
+
+For some of them, the root elements in a slice of the message decide.
+"""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from demaq.engine.plan import Plan
-from demaq.language.analysis.condition import AllOf, Always, AnyOf, Condition, Contains, Never, Root
+from demaq.language.analysis.condition import (
+    ALWAYS,
+    AllOf,
+    Always,
+    AnyOf,
+    Condition,
+    Contains,
+    Members,
+    Never,
+    Root,
+    left_for_slice,
+)
 
 _NAME = re.compile(r"<([^\s/>!?]+)")
 _FEW_RULES = 8  # to evaluate so many costs less than to ask the engine for names with namespaces
@@ -14,6 +29,33 @@ Names = tuple[str, frozenset[str]]
 """The root element, and all elements."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A rule that does something only if the slice of the message meets a condition."""
+
+    rule: int
+    slicing: str
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Relevant:
+    """Rules that may do something, by the names in a message, and those of them that ask for the slice."""
+
+    rules: tuple[int, ...]
+    asking: tuple[Asking, ...] = ()
+
+    def within(self, members: Mapping[str, Members]) -> tuple[int, ...]:
+        """The rules that may do something in slices with such members, by slicing."""
+        skipped = {
+            asking.rule for asking in self.asking if not asking.condition.holds("", _NO_NAMES, members[asking.slicing])
+        }
+        return tuple(rule for rule in self.rules if rule not in skipped) if skipped else self.rules
+
+
+_NO_NAMES: frozenset[str] = frozenset()  # those of the message are not asked for any more
+
+
 class Relevance:
     """Looks rules up by what must be in a message for them, so that a thousand rules cost little more than one."""
 
@@ -21,7 +63,7 @@ class Relevance:
         self._plan = plan
         self._chosen: dict[tuple[str, tuple[str, ...]], _Rules] = {}
 
-    def rules(self, queue: str, slicings: tuple[str, ...], body: str, names: Callable[[], Names]) -> tuple[int, ...]:
+    def rules(self, queue: str, slicings: tuple[str, ...], body: str, names: Callable[[], Names]) -> Relevant:
         """The rules for a message of a queue that is in slices of these slicings.
 
         `names` is asked where the text alone does not tell the names of its elements.
@@ -34,7 +76,7 @@ class Relevance:
             return rules.every
         found = names_in_text(body)
         if found is None:
-            if len(rules.every) <= _FEW_RULES:
+            if len(rules.every.rules) <= _FEW_RULES:
                 return rules.every
             found = names()
         return rules.relevant(found)
@@ -58,16 +100,16 @@ class _Rules:
     """The rules of a queue for messages in slices of certain slicings. Rules are known by their numbers."""
 
     def __init__(self, plan: Plan, queue: str, slicings: tuple[str, ...]) -> None:
-        self.every = tuple(
-            number
-            for number in plan.rules_by_queue.get(queue, ())
-            if plan.rules[number].slicing is None or plan.rules[number].slicing in slicings
-        )
-        self._conditions = {number: plan.rules[number].skip for number in self.every}
+        rules = {number: plan.rules[number] for number in plan.rules_by_queue.get(queue, ())}
+        self._slicings = {
+            number: rule.slicing for number, rule in rules.items() if rule.slicing is None or rule.slicing in slicings
+        }
+        self._conditions = {number: rules[number].skip for number in self._slicings}
+        self.every = self._with_asking(self._conditions, None)
         self.has_conditions = any(not isinstance(skip, Always) for skip in self._conditions.values())
         self._always: list[int] = []
         self._by_name: dict[str, list[int]] = {}
-        self._known: dict[Names, tuple[int, ...]] = {}  # messages of the same kind have the same names
+        self._known: dict[Names, Relevant] = {}  # messages of the same kind have the same names
         for number, skip in self._conditions.items():
             triggers = _triggers(skip)
             if triggers is None:
@@ -76,13 +118,21 @@ class _Rules:
                 for name in triggers:
                     self._by_name.setdefault(name, []).append(number)
 
-    def relevant(self, names: Names) -> tuple[int, ...]:
+    def relevant(self, names: Names) -> Relevant:
         found = self._known.get(names)
         if found is None:
             if len(self._known) >= _KNOWN:
                 self._known.clear()
-            found = self._known[names] = self._relevant(*names)
+            found = self._known[names] = self._with_asking(self._relevant(*names), names)
         return found
+
+    def _with_asking(self, rules: Iterable[int], names: Names | None) -> Relevant:
+        asking = []
+        for number in rules:
+            slicing, left = self._slicings[number], left_for_slice(self._conditions[number], names)
+            if slicing is not None and left != ALWAYS:
+                asking.append(Asking(number, slicing, left))
+        return Relevant(tuple(rules), tuple(asking))
 
     def _relevant(self, root: str, names: frozenset[str]) -> tuple[int, ...]:
         numbers = set(self._always)

@@ -47,7 +47,6 @@ class _Settling:
         self._reset_at: dict[Slice, int] = {}  # the last change of each slice,
         self._hidden_at: dict[int, int] = {}  # and the one that has hidden a message
         self._at_once = _AT_ONCE
-        self._slices = {task.message.id: plan.slices(task.message) for task in batch.tasks}
         self._stored = _Stored(reader, plan)
 
     def settled(self) -> list[Processed]:
@@ -122,7 +121,7 @@ class _Settling:
         """The messages that are not in the store yet, or not as processed ones."""
         found: dict[Slice, list[_Joined]] = {}
         earlier = ((Member(one.position or 0, one.id), self._plan.slices(one)) for one in self._batch.recent)
-        own = ((Member(task.position, task.message.id), self._slices[task.message.id]) for task in self._batch.tasks)
+        own = ((Member(task.position, task.message.id), task.slices) for task in self._batch.tasks)
         for member, slices in (*earlier, *own):
             for slice_ in slices:
                 found.setdefault(slice_, []).append((member, slices))
@@ -150,7 +149,7 @@ class _Settling:
             failed=bool(outcome.failures),
             held=self._is_held(message.queue),
             transient=message.transient,
-            joins=self._slices[message.id],
+            joins=task.slices,
             entries=outcome.entries,
             resets=outcome.resets,
             produced=outcome.produced,
@@ -174,7 +173,7 @@ class _Stored:
         """Slices, and the messages in them."""
         wanted = list(dict.fromkeys(slices))
         self._load_members(wanted)
-        ids = {message for slice_ in wanted for message in self._members[slice_]} - self._messages.keys()
+        ids = {number for slice_ in wanted for number in self._members[slice_] if number not in self._messages}
         if ids:
             self._messages.update(self._reader.messages(ids, light=True))
 

@@ -59,6 +59,16 @@ class LayeredStore:
         taken, self._free = self._free[:number], self._free[number:]
         return list(taken)
 
+    @property
+    def can_stage(self) -> bool:
+        return self.base.can_stage
+
+    def stage(self, stage: str, first: int, messages: Sequence[NewMessage]) -> None:
+        self.base.stage(stage, first, messages)
+
+    def discard(self, stages: Collection[str]) -> None:
+        self.base.discard(stages)
+
     def reserve(self, number: int) -> int:
         self._free = range(0)
         return self.base.reserve(number)
@@ -153,6 +163,12 @@ class LayeredStore:
 
     def messages(self, ids: Collection[int], *, light: bool = False) -> Mapping[int, Message]:
         return {**self.base.messages(ids, light=light), **self._memory.messages(ids)}
+
+    def bodies(self, ids: Collection[int]) -> Mapping[int, str]:
+        return {**self.base.bodies(ids), **self._memory.bodies(ids)}
+
+    def heads(self, ids: Collection[int]) -> Mapping[int, str]:
+        return {**self.base.heads(ids), **self._memory.heads(ids)}
 
     # Versions
 

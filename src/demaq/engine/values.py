@@ -61,10 +61,16 @@ def readable(message: Message, names: Iterable[str]) -> dict[str, Value]:
     """Those of a message's properties, and of the system's."""
     found = {}
     for name in names:
-        value = message.properties.get(name) or _system_value(name, message)
+        value = value_of(message, name)
         if value is not None:
             found[name] = value
     return found
+
+
+def value_of(message: Message, name: str) -> Value | None:
+    """A property of a message, or of the system's."""
+    value = message.properties.get(name)
+    return value if value is not None or not name.startswith("sys:") else _system_value(name, message)
 
 
 def _system_value(name: str, message: Message) -> Value | None:

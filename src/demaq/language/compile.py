@@ -22,9 +22,10 @@ from demaq.language.files import Files
 from demaq.language.link import link
 from demaq.language.linked import Linked, LinkedModule, LinkedRule
 from demaq.language.parser import ParsedModule, parse_module
-from demaq.language.program import Lookup, ModuleProgram, Program, PropertyValue, Query, Rule
+from demaq.language.program import Lookup, ModuleProgram, Program, PropertyValue, Query, Rule, SharedText
 from demaq.language.qs import BASE_CONTEXT
 from demaq.language.rewrite.refusals import refusal
+from demaq.language.rewrite.shareable import Shareable, shareable
 from demaq.language.rewrite.unit import (
     ModuleCode,
     key_function,
@@ -199,13 +200,13 @@ def _compile_module(
 ) -> ModuleProgram:
     rules = [rule for rule in linked.rules if rule.module is module]
     values = [value for value in linked.values if value.module is module]
-    functions = [
-        *(rule_function(rule, code) for rule in rules),
-        *(value_function(value, code) for value in values),
-    ]
-    typed = typecheck(code, functions, _saxon(), report)
-    for owner, text in zip((*rules, *values), typed, strict=True):
-        texts[id(owner)] = _query(text)
+    functions = [rule_function(rule, code) for rule in rules]
+    of_values = [value_function(value, code) for value in values]
+    typed = typecheck(code, [*functions, *of_values], _saxon(), report)
+    for rule, function, text in zip(rules, functions, typed, strict=False):
+        texts[id(rule)] = _query(text, shareable(function))
+    for value, text in zip(values, typed[len(rules) :], strict=True):
+        texts[id(value)] = _query(text)
     return ModuleProgram(
         name=module.name,
         prolog=printed_prolog(code).text,
@@ -214,10 +215,20 @@ def _compile_module(
     )
 
 
-def _query(typed: Typed) -> Query:
+def _query(typed: Typed, once: Iterable[Shareable] = ()) -> Query:
     start = typed.place.start
-    inside = (Stretch(stretch.start - start, stretch.end - start, stretch.node) for stretch in typed.inside)
-    return Query(text=typed.text, stretches=tuple(inside))
+    inside = [Stretch(stretch.start - start, stretch.end - start, stretch.node) for stretch in typed.inside]
+    return Query(text=typed.text, shared=tuple(_shared(inside, once)), stretches=tuple(inside))
+
+
+def _shared(stretches: Iterable[Stretch], once: Iterable[Shareable]) -> Iterator[SharedText]:
+    """Where shareable expressions stand in the text: one may stand in several places."""
+    places: dict[int, list[Stretch]] = {}
+    for stretch in stretches:
+        places.setdefault(id(stretch.node), []).append(stretch)
+    for found in {id(found.node): found for found in once}.values():
+        for place in places.get(id(found.node), ()):
+            yield SharedText(place.start, place.end, found.use, found.is_repeated)
 
 
 def _input_queues(rule: LinkedRule, symbols: Symbols) -> list[Queue]:

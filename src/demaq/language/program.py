@@ -3,24 +3,43 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
+from typing import TypeVar
 
 from demaq.diagnostics import Span
 from demaq.language.analysis.condition import Condition
 from demaq.language.analysis.lookups import Compared
+from demaq.language.analysis.origin import tells_origin
 from demaq.language.analysis.reads import Reads
 from demaq.language.analysis.writes import Writes
+from demaq.language.rewrite.shareable import Use
 from demaq.model import Collection, Limits, Property, Queue, Slicing
 from demaq.xquery.printer import Stretch
+
+_Any = TypeVar("_Any")
+
+
+@dataclass(frozen=True, slots=True)
+class SharedText:
+    """What stands at `start` to `end` of a rule's text has the same value wherever the same text stands: see
+    `demaq.language.rewrite.shareable`."""
+
+    start: int
+    end: int
+    use: Use
+    is_repeated: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
     """A function in plain XQuery, to be compiled behind its module's prolog.
 
-    `stretches` lead from places in the text back to the source, for errors at run time.
+    `shared` are the expressions in it that need to be evaluated only once. `stretches` lead from places in the text
+    back to the source, for errors at run time.
     """
 
     text: str
+    shared: tuple[SharedText, ...] = ()
     stretches: tuple[Stretch, ...] = field(default=(), repr=False, compare=False)
 
 
@@ -84,7 +103,7 @@ class PropertyValue:
     query: Query
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Program:
     """`error_queues` says for each queue where errors go that no rule has made, the first that applies first."""
 
@@ -103,10 +122,21 @@ class Program:
 
     def rule(self, name: str) -> Rule | None:
         """The rule of that name; a name with a namespace may be given by its last part, if only one rule has it."""
-        found = [rule for rule in self.rules if rule.name == name]
-        local = name.rpartition(":")[2]
-        found = found or [rule for rule in self.rules if rule.name.rpartition("}")[2] == local]
-        return found[0] if len(found) == 1 else None
+        return _named(name, {rule.name: rule for rule in self.rules})
+
+    def queue_or_slicing(self, name: str) -> Queue | Slicing | None:
+        """The one of that name, as for a rule. A queue and a slicing never have the same."""
+        every: dict[str, Queue | Slicing] = {**self.queues, **self.slicings}
+        return _named(name, every)
+
+    @cached_property
+    def telling_origin(self) -> tuple[str, ...]:
+        """The rules, properties and modules that may tell whether a document was parsed or built."""
+        return (
+            *(f"the rule {rule.name}" for rule in self.rules if tells_origin(rule.query.text)),
+            *(f"the property {value.property}" for value in self.values if tells_origin(value.query.text)),
+            *(f"the module {module.name}" for module in self.modules.values() if tells_origin(module.prolog)),
+        )
 
     def rules_for(self, queue: str) -> tuple[Rule, ...]:
         """The rules that run for a message of a queue, in the order in which they are defined."""
@@ -120,3 +150,11 @@ class Program:
     def slicings_of(self, queue: str) -> tuple[Slicing, ...]:
         """The slicings that a message of a queue may belong to: what retains it."""
         return tuple(slicing for slicing in self.slicings.values() if queue in slicing.queues)
+
+
+def _named(name: str, every: Mapping[str, _Any]) -> _Any | None:
+    if name in every:
+        return every[name]
+    local = name.rpartition(":")[2]
+    found = [one for full, one in every.items() if full.rpartition("}")[2] == local]
+    return found[0] if len(found) == 1 else None

@@ -3,7 +3,7 @@
 from demaq.model.clock import Clock, ManualClock, SystemClock
 from demaq.model.collection import Collection
 from demaq.model.limits import Limits
-from demaq.model.message import Keys, Message, MessageState, NewMessage, Origin, Slice, Value
+from demaq.model.message import Message, MessageState, NewMessage, Origin, Slice, Staged
 from demaq.model.property import (
     COMMUNICATION_PROPERTIES,
     ECHO_PROPERTIES,
@@ -23,6 +23,7 @@ from demaq.model.queue import (
     WebServiceExtension,
 )
 from demaq.model.slicing import Slicing
+from demaq.model.values import PropertyValues, Value
 
 __all__ = [
     "COMMUNICATION_PROPERTIES",
@@ -35,7 +36,6 @@ __all__ = [
     "Clock",
     "Collection",
     "Interface",
-    "Keys",
     "Limits",
     "ManualClock",
     "Message",
@@ -44,11 +44,13 @@ __all__ = [
     "Origin",
     "Property",
     "PropertyMode",
+    "PropertyValues",
     "Queue",
     "QueueKind",
     "QueueMode",
     "Slice",
     "Slicing",
+    "Staged",
     "SystemClock",
     "Value",
     "WebServiceExtension",

@@ -1,11 +1,13 @@
 """Messages: created once, never changed, processed once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field, fields
 from datetime import datetime
 from enum import Enum
+from operator import attrgetter
 
-from demaq.model.packed import packed
+from demaq.model.record import record
+from demaq.model.values import Value
 
 
 class Origin(Enum):
@@ -24,17 +26,7 @@ class MessageState(Enum):
     FAILED = "failed"  # processed, and an error message tells why no action was performed
 
 
-@packed
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A typed atomic value: a built-in type such as `xs:integer`, and the value's canonical text."""
-
-    type: str
-    text: str
-
-
-@packed
-@dataclass(frozen=True, slots=True)
+@record
 class Slice:
     """One slice of a slicing. The key is the text of the slicing property's value."""
 
@@ -42,21 +34,20 @@ class Slice:
     key: str
 
 
-@packed
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """The values of indexed paths in a message, each with the number of its path. `of` is the digest of the paths."""
+@record
+class Staged:
+    """Where the store has put a message aside that is not in the log yet."""
 
-    of: str
-    values: tuple[tuple[int, str], ...]
+    stage: str
+    number: int
 
 
-@packed
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class NewMessage:
     """A message that is about to be put into a queue. `transient` says that it lives in memory only.
 
-    `rank` is the priority of its queue. With `due`, it waits in an echo queue until then.
+    `rank` is the priority of its queue. With `due`, it waits in an echo queue until then. One that is `staged` comes
+    without what the store has of it already: body, properties, cause, rule and keys.
     """
 
     queue: str
@@ -69,11 +60,11 @@ class NewMessage:
     priority: int = 0
     due: datetime | None = None
     transient: bool = False
-    keys: Keys | None = None
+    keys: str | None = None  # values of indexed paths in it, written by the engine
+    staged: Staged | None = None
 
 
-@packed
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Message:
     """A message of the log. Position, time and program version of its processing come when it is processed."""
 
@@ -95,4 +86,12 @@ class Message:
     retained: bool = True
     held: bool = False  # it is in an outgoing gateway, and still to be sent
     transient: bool = False
-    keys: Keys | None = None
+    keys: str | None = None
+
+    def with_body(self, body: str) -> "Message":
+        """The same message, if it came without its body."""
+        number, queue, _, *rest = _every(self)
+        return Message(number, queue, body, *rest)
+
+
+_every = attrgetter(*(known.name for known in fields(Message)))

@@ -1,4 +1,7 @@
-"""Batches and outcomes as Arrow tables, on their way to Spark's workers and back."""
+"""Batches and outcomes as Arrow tables, on their way to Spark's workers and back.
+
+Spark itself sees few rows, each with a table in it: it would take every message apart and put it together again.
+"""
 
 import pickle
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,60 +10,63 @@ from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from demaq.engine.records import Batch, Outcome, Task
-from demaq.model import Message, NewMessage, Origin, Slice
+from demaq.engine.plan import Plan
+from demaq.engine.records import Batch, Mate, Outcome, Task
+from demaq.model import Message, NewMessage, Origin, PropertyValues, Slice, Staged
 from demaq.spark.partition import Partition
-from demaq.store.rows import keys_from, keys_text, properties_from, properties_text, to_micros, to_time
+from demaq.store.rows import properties_text, to_micros, to_time
 
+_NAME = pa.dictionary(pa.int32(), pa.string())
 _TASKS = pa.schema(
     [
-        ("part", pa.int32()),
-        ("evaluated", pa.bool_()),  # here; others are only read
         ("id", pa.int64()),
         ("position", pa.int64()),
-        ("queue", pa.dictionary(pa.int32(), pa.string())),
+        ("queue", _NAME),
         ("properties", pa.string()),
         ("created", pa.int64()),
+        ("cause", pa.int64()),
+        ("rule", _NAME),
         ("keys", pa.string()),
     ]
 )
-_PRODUCED = pa.struct(
+_MATES = pa.schema(
     [
-        ("queue", pa.string()),
+        ("id", pa.int64()),
+        ("position", pa.int64()),
+        ("queue", _NAME),
+        ("slicings", pa.list_(pa.string())),
+        ("slice keys", pa.list_(pa.string())),
+        ("keys", pa.string()),
+    ]
+)
+_PRODUCED = pa.schema(
+    [
+        ("queue", _NAME),
         ("body", pa.string()),
         ("properties", pa.string()),
-        ("origin", pa.string()),
+        ("origin", _NAME),
         ("cause", pa.int64()),
-        ("rule", pa.string()),
+        ("rule", _NAME),
         ("rank", pa.int64()),
         ("priority", pa.int64()),
         ("due", pa.int64()),
         ("transient", pa.bool_()),
         ("keys", pa.string()),
+        ("number", pa.int64()),  # in the stage, if it is there
     ]
 )
-OUTCOMES = pa.schema(
-    [
-        ("message", pa.int64()),
-        ("produced", pa.list_(_PRODUCED)),
-        ("effects", pa.binary()),  # resets, index entries, failures, and what the outcome depends on
-    ]
-)
-OUTCOMES_DDL = (
-    "message bigint, produced array<struct<queue: string, body: string, properties: string, origin: string,"
-    " cause: bigint, rule: string, rank: bigint, priority: bigint, due: bigint, transient: boolean, keys: string>>,"
-    " effects binary"
-)
+OUTCOMES = pa.schema([("stage", pa.string()), ("produced", pa.binary()), ("effects", pa.binary())])
+OUTCOMES_DDL = "stage string, produced binary, effects binary"
 """The same, as Spark writes it."""
+_ORIGINS = {origin.value: origin for origin in Origin}
 
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """A batch on its way: its tasks in partitions, and what goes to all of them."""
+    """A batch on its way: the tasks of each partition with their mates, and what goes to all of them."""
 
-    tasks: bytes
+    parts: tuple[tuple[bytes, bytes], ...]
     now: datetime
     recent: tuple[Message, ...]
     resets: Mapping[Slice, int]
@@ -69,32 +75,9 @@ class Shipment:
 
 def shipped(batch: Batch, parts: Sequence[Partition]) -> Shipment:
     """A batch, without the bodies of messages that workers can read in the store."""
-    rows = [
-        (part, is_evaluated, batch.tasks[number])
-        for part, partition in enumerate(parts)
-        for numbers, is_evaluated in ((partition.tasks, True), (partition.mates, False))
-        for number in numbers
-    ]
-    messages = [task.message for _, _, task in rows]
-    table = pa.table(
-        [
-            pa.array([part for part, _, _ in rows], pa.int32()),
-            pa.array([is_evaluated for _, is_evaluated, _ in rows], pa.bool_()),
-            pa.array([message.id for message in messages], pa.int64()),
-            pa.array([task.position for _, _, task in rows], pa.int64()),
-            pa.array([message.queue for message in messages]).dictionary_encode(),
-            pa.array([properties_text(message.properties) for message in messages], pa.string()),
-            pa.array([to_micros(message.created) for message in messages], pa.int64()),
-            pa.array([None if message.keys is None else keys_text(message.keys) for message in messages], pa.string()),
-        ],
-        schema=_TASKS,
-    )
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table)
     transient = tuple(task.message for task in batch.tasks if task.message.transient)
     return Shipment(
-        tasks=sink.getvalue().to_pybytes(),
+        parts=tuple(_part(batch.tasks, part) for part in parts),
         now=batch.tasks[0].now,
         recent=(*batch.recent, *transient),
         resets=batch.resets,
@@ -102,79 +85,144 @@ def shipped(batch: Batch, parts: Sequence[Partition]) -> Shipment:
     )
 
 
-def unpacked(shipment: Shipment, part: int) -> Batch:
-    """What one worker evaluates. What it does not know of a message yet, it reads in the store."""
-    table = pa.ipc.open_stream(shipment.tasks).read_all()
-    table = table.filter(pc.equal(table["part"], part))
-    here = {message.id: message for message in shipment.recent}
-    tasks: list[Task] = []
-    mates: list[Message] = []
-    columns = (table[name].to_pylist() for name in _TASKS.names[1:])
-    for is_evaluated, number, position, queue, properties, created, keys in zip(*columns, strict=True):
-        message = here.get(number) or Message(
-            id=number,
-            queue=queue,
-            body="",
-            properties=properties_from(properties),
-            created=to_time(created),
-            keys=None if keys is None else keys_from(keys),
-        )
-        if is_evaluated:
-            tasks.append(Task(message=message, position=position, now=shipment.now))
-        else:
-            mates.append(replace(message, position=position))
-    own = {task.message.id for task in tasks} | {mate.id for mate in mates}
-    recent = [message for message in shipment.recent if message.id not in own and message.position is not None]
-    return Batch(tasks=tuple(tasks), recent=(*recent, *mates), resets=shipment.resets, hidden=shipment.hidden)
+def _part(tasks: Sequence[Task], part: Partition) -> tuple[bytes, bytes]:
+    return _tasks([tasks[number] for number in part.tasks]), _mates([tasks[number] for number in part.mates])
 
 
-def packed_outcomes(outcomes: Sequence[Outcome]) -> pa.RecordBatch:
-    made = [message for outcome in outcomes for message in outcome.produced]
-    offsets = [0]
-    for outcome in outcomes:
-        offsets.append(offsets[-1] + len(outcome.produced))
-    columns: list[list[Any]] = [
-        [message.queue for message in made],
-        [message.body for message in made],
-        [properties_text(message.properties) for message in made],
-        [message.origin.value for message in made],
-        [message.cause for message in made],
-        [message.rule for message in made],
-        [message.rank for message in made],
-        [message.priority for message in made],
-        [None if message.due is None else to_micros(message.due) for message in made],
-        [message.transient for message in made],
-        [None if message.keys is None else keys_text(message.keys) for message in made],
-    ]
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, _PRODUCED, strict=True)]
-    produced = pa.StructArray.from_arrays(arrays, fields=list(_PRODUCED))
-    return pa.record_batch(
+def _tasks(tasks: Sequence[Task]) -> bytes:
+    messages = [task.message for task in tasks]
+    return _bytes(
+        _TASKS,
         [
-            pa.array([outcome.message for outcome in outcomes], pa.int64()),
-            pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), produced),
-            pa.array([_effects(outcome) for outcome in outcomes], pa.binary()),
+            [message.id for message in messages],
+            [task.position for task in tasks],
+            [message.queue for message in messages],
+            [properties_text(message.properties) for message in messages],
+            [to_micros(message.created) for message in messages],
+            [message.cause for message in messages],
+            [message.rule for message in messages],
+            [message.keys for message in messages],
         ],
-        schema=OUTCOMES,
     )
 
 
-def _effects(outcome: Outcome) -> bytes | None:
-    found = outcome.resets, outcome.entries, outcome.failures, outcome.slices, outcome.seen
-    return pickle.dumps(found, pickle.HIGHEST_PROTOCOL) if any(found) else None
+def _mates(tasks: Sequence[Task]) -> bytes:
+    return _bytes(
+        _MATES,
+        [
+            [task.message.id for task in tasks],
+            [task.position for task in tasks],
+            [task.message.queue for task in tasks],
+            [[slice_.slicing for slice_ in task.slices] for task in tasks],
+            [[slice_.key for slice_ in task.slices] for task in tasks],
+            [task.message.keys for task in tasks],
+        ],
+    )
+
+
+def unpacked(shipment: Shipment, part: int, plan: Plan) -> Batch:
+    """What one worker evaluates. The bodies of messages, it reads in the store."""
+    tasks, mates = shipment.parts[part]
+    here = {message.id: message for message in shipment.recent}
+    own = [_task(row, here, shipment.now, plan) for row in _rows(tasks)]
+    others = [_mate(row) for row in _rows(mates)]
+    ids = {task.message.id for task in own}
+    recent = [message for message in shipment.recent if message.id not in ids and message.position is not None]
+    recent += [replace(here[mate.id], position=mate.position) for mate in others if mate.id in here]  # in memory only
+    return Batch(
+        tasks=tuple(own),
+        recent=tuple(recent),
+        mates=tuple(mate for mate in others if mate.id not in here),
+        resets=shipment.resets,
+        hidden=shipment.hidden,
+    )
+
+
+def _task(row: tuple[Any, ...], here: Mapping[int, Message], now: datetime, plan: Plan) -> Task:
+    number, position, queue, properties, created, cause, rule, keys = row
+    message = here.get(number) or Message(
+        id=number,
+        queue=queue,
+        body="",
+        properties=PropertyValues(text=properties),
+        created=to_time(created),
+        cause=cause,
+        rule=rule,
+        keys=keys,
+    )
+    return Task(message, position, now, plan.slices(message))
+
+
+def _mate(row: tuple[Any, ...]) -> Mate:
+    number, position, queue, slicings, keys, values = row
+    return Mate(number, position, queue, tuple(map(Slice, slicings, keys)), values)
+
+
+def packed_outcomes(outcomes: Sequence[Outcome], stage: str | None = None, first: int = 0) -> pa.RecordBatch:
+    """Outcomes, as one row. With a stage, the messages that are there, numbered from `first` on, go light."""
+    made = [message for outcome in outcomes for message in outcome.produced]
+    numbers = _numbers(made, first) if stage is not None else [None] * len(made)
+    rows = [
+        _whole_row(message) if number is None else _light_row(message, number)
+        for message, number in zip(made, numbers, strict=True)
+    ]
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in _PRODUCED]
+    effects = pickle.dumps([_effects(outcome) for outcome in outcomes], pickle.HIGHEST_PROTOCOL)
+    cells = [pa.array([cell]) for cell in (stage, _bytes(_PRODUCED, columns), effects)]
+    return pa.record_batch(
+        [cell.cast(field.type) for cell, field in zip(cells, OUTCOMES, strict=True)], schema=OUTCOMES
+    )
+
+
+def _numbers(made: Iterable[NewMessage], first: int) -> Iterator[int | None]:
+    """Where each message is in its stage. Those that must not touch the disk are not there."""
+    number = first
+    for message in made:
+        if message.transient:
+            yield None
+        else:
+            yield number
+            number += 1
+
+
+def _whole_row(message: NewMessage) -> tuple[Any, ...]:
+    return (
+        message.queue,
+        message.body,
+        properties_text(message.properties),
+        message.origin.value,
+        message.cause,
+        message.rule,
+        message.rank,
+        message.priority,
+        None if message.due is None else to_micros(message.due),
+        message.transient,
+        message.keys,
+        None,
+    )
+
+
+def _light_row(message: NewMessage, number: int) -> tuple[Any, ...]:
+    """What the node has to know of a message that it does not get to see."""
+    due = None if message.due is None else to_micros(message.due)
+    kind = message.rank, message.priority, due
+    return message.queue, "", "{}", message.origin.value, None, None, *kind, False, None, number
+
+
+def _effects(outcome: Outcome) -> tuple[Any, ...]:
+    made = outcome.message, len(outcome.produced)
+    rest = outcome.resets, outcome.entries, outcome.failures, outcome.slices, outcome.seen
+    return (*made, *rest) if any(rest) else made
 
 
 def unpacked_outcomes(table: pa.Table) -> Iterator[Outcome]:
-    for batch in table.combine_chunks().to_batches():
-        lists = batch.column("produced")
-        made = list(_messages(lists.flatten()))
-        offsets = lists.offsets.to_pylist()
-        first = offsets[0]
-        rows = zip(batch.column("message").to_pylist(), batch.column("effects").to_pylist(), strict=True)
-        for number, (message, effects) in enumerate(rows):
-            resets, entries, failures, slices, seen = _NOTHING if effects is None else pickle.loads(effects)
+    for stage, produced, effects in zip(*(table[name].to_pylist() for name in OUTCOMES.names), strict=True):
+        made = _made(produced, stage)
+        for message, number, *rest in pickle.loads(effects):
+            resets, entries, failures, slices, seen = rest or _NOTHING
             yield Outcome(
                 message=message,
-                produced=tuple(made[offsets[number] - first : offsets[number + 1] - first]),
+                produced=tuple(next(made) for _ in range(number)),
                 resets=resets,
                 entries=entries,
                 failures=failures,
@@ -186,21 +234,42 @@ def unpacked_outcomes(table: pa.Table) -> Iterator[Outcome]:
 _NOTHING: tuple[Any, ...] = ((), (), (), frozenset(), frozenset())
 
 
-def _messages(structs: pa.StructArray) -> Iterable[NewMessage]:
-    columns = (structs.field(number).to_pylist() for number in range(structs.type.num_fields))
-    for queue, body, properties, origin, cause, rule, rank, priority, due, transient, keys in zip(
-        *columns, strict=True
-    ):
+def _made(data: bytes, stage: str | None) -> Iterator[NewMessage]:
+    for queue, body, properties, origin, cause, rule, rank, priority, due, transient, keys, number in _rows(data):
         yield NewMessage(
             queue=queue,
             body=body,
-            properties=properties_from(properties),
-            origin=Origin(origin),
+            properties=PropertyValues(text=properties),
+            origin=_ORIGINS[origin],
             cause=cause,
             rule=rule,
             rank=rank,
             priority=priority,
             due=None if due is None else to_time(due),
             transient=transient,
-            keys=None if keys is None else keys_from(keys),
+            keys=keys,
+            staged=None if stage is None or number is None else Staged(stage, number),
         )
+
+
+# Tables as bytes
+
+
+def _bytes(schema: pa.Schema, columns: Sequence[Sequence[Any]]) -> bytes:
+    arrays = [_array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as writer:
+        writer.write_batch(pa.record_batch(arrays, schema=schema))
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def _array(column: Sequence[Any], type_: pa.DataType) -> pa.Array:
+    if type_ == _NAME:
+        return pa.array(column, pa.string()).dictionary_encode()
+    return pa.array(column, type_)
+
+
+def _rows(data: bytes) -> Iterator[tuple[Any, ...]]:
+    for batch in pa.ipc.open_stream(data):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -23,6 +23,7 @@ _MOST = 50_000  # messages in one batch
 _LEAST_WAITING = 1_000  # messages that let Spark start
 _MOST_FAILURES = 3  # jobs that may fail one after the other, before Spark is left alone for a while
 _PAUSE = 300.0  # seconds of it
+_CAUSE = "Caused by: "
 
 
 @dataclass(slots=True)
@@ -122,9 +123,9 @@ class SparkExecutor:
 
     def _note_failure(self, error: Exception) -> None:
         self.tally.failed_jobs += 1
-        self.tally.last_failure = (str(error).strip() or repr(error)).splitlines()[0]
+        self.tally.last_failure = _reason(error)
         self._failures += 1
-        if self._failures >= _MOST_FAILURES:
+        if self._failures >= _MOST_FAILURES and not self.forced:
             self._not_before = time.monotonic() + _PAUSE
 
     @property
@@ -169,3 +170,14 @@ class SparkExecutor:
     def close(self) -> None:
         self._local.close()
         self.session.close()
+
+
+def _reason(error: Exception) -> str:
+    """Why a job failed, in one line. What comes from Java begins with who called it, and tells the cause further down.
+
+    >>> _reason(ValueError("An error occurred while calling o8.getResult.\\n: a.B: \\nCaused by: a.B: Job aborted\\n"))
+    'Job aborted'
+    """
+    lines = (str(error).strip() or repr(error)).splitlines()
+    causes = [line.removeprefix(_CAUSE).partition(": ") for line in lines if line.startswith(_CAUSE)]
+    return (causes[0][2] or causes[0][0]) if causes else lines[0]

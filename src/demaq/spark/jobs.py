@@ -1,9 +1,12 @@
 """Batches as jobs of Spark."""
 
+import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
@@ -31,6 +34,8 @@ class Jobs:
         self._cores = spark.sparkContext.defaultParallelism
         self._parts = parts or _PARTS_PER_CORE * self._cores
         self._plan_sent = spark.sparkContext.broadcast(plan.text)
+        self._is_one_machine = _is_one_machine(spark)
+        self._earlier: dict[int, int] = {}  # the partition of each message of the batch before
 
     def warm(self) -> float:
         """Start the workers; how many seconds a job takes that has nothing to do."""
@@ -42,24 +47,45 @@ class Jobs:
         return min(took)
 
     def evaluate(self, batch: Batch) -> Sequence[Outcome]:
-        parts = partitions(batch.tasks, self._plan, self._parts)
+        parts = partitions(batch.tasks, self._plan, self._parts, self._earlier)
+        self._earlier = {
+            batch.tasks[number].message.id: where for where, part in enumerate(parts) for number in part.tasks
+        }
         shipment = self._spark.sparkContext.broadcast(shipped(batch, parts))
         try:
-            found = self._run(len(parts), shipment)
+            with self._claims() as claims:
+                found = self._run(len(parts), shipment, claims)
         finally:
             shipment.destroy()
         outcomes = {outcome.message: outcome for outcome in unpacked_outcomes(found)}
         return [outcomes[task.message.id] for task in batch.tasks]
 
-    def _run(self, parts: int, shipment: Any) -> Any:
-        work = Evaluation(self._plan_sent, self._url, shipment)
-        with _watched(self._spark):
+    @contextmanager
+    def _claims(self) -> Iterator[Path | None]:
+        """A folder in which workers say who takes which part of a batch, if all of them can see it."""
+        if self._is_one_machine:
+            with TemporaryDirectory(prefix="demaq-") as folder:
+                yield Path(folder)
+        else:
+            yield None
+
+    def _run(self, parts: int, shipment: Any, claims: Path | None = None) -> Any:
+        work = Evaluation(self._plan_sent, self._url, shipment, claims)
+        with watched(self._spark) as group:
+            self._spark.sparkContext.setJobGroup(group, "a batch of messages", interruptOnCancel=True)
             return self._spark.range(0, parts, 1, parts).mapInArrow(work, OUTCOMES_DDL).toArrow()
 
 
+def _is_one_machine(spark: SparkSession) -> bool:
+    """Are all workers here, and is each task run once unless it fails?"""
+    context = spark.sparkContext
+    is_local = re.fullmatch(r"local(\[.*\])?", context.master or "") is not None
+    return is_local and context.getConf().get("spark.speculation", "false") != "true"
+
+
 @contextmanager
-def _watched(spark: SparkSession) -> Iterator[None]:
-    """Give a job up for which nobody does anything: Spark itself would wait for executors for ever."""
+def watched(spark: SparkSession) -> Iterator[str]:
+    """A group of jobs, which are given up if nobody does anything: Spark itself would wait for executors for ever."""
     context = spark.sparkContext
     group = f"demaq-{uuid4().hex}"
     done = threading.Event()
@@ -70,13 +96,12 @@ def _watched(spark: SparkSession) -> Iterator[None]:
             idle = 0.0 if _is_running(context.statusTracker(), group) else idle + _LOOK
             if idle >= _PATIENCE:
                 context.cancelJobGroup(group)
-                return
+                idle = 0.0
 
-    context.setJobGroup(group, "a batch of messages", interruptOnCancel=True)
     thread = threading.Thread(target=watch, name="spark-watch", daemon=True)
     thread.start()
     try:
-        yield
+        yield group
     finally:
         done.set()
         thread.join()

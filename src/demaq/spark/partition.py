@@ -1,7 +1,6 @@
 """Which messages of a batch are evaluated together."""
 
-import heapq
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from demaq.engine.plan import Plan
@@ -17,35 +16,43 @@ class Partition:
     mates: tuple[int, ...]
 
 
-def partitions(tasks: Sequence[Task], plan: Plan, number: int) -> list[Partition]:
+def partitions(
+    tasks: Sequence[Task], plan: Plan, number: int, earlier: Mapping[int, int] | None = None
+) -> list[Partition]:
     """At most so many partitions, each with about as many tasks.
 
-    A slice is kept together, so that its messages are read and parsed once, unless it is too large for that.
+    A slice is kept together, so that its messages are read and parsed once, unless it is too large for that. `earlier`
+    tells where messages were in the batch before. What they have caused is in the same partition, if it can be: there
+    its document may still be known.
     """
-    slices = [plan.slices(task.message) for task in tasks]
     most = -(-len(tasks) // number)
-    groups = _groups(slices, most)
-    heap = [(0, part) for part in range(number)]
     members: list[list[int]] = [[] for _ in range(number)]
-    for group in sorted(groups, key=len, reverse=True):
-        size, part = heapq.heappop(heap)
-        members[part].extend(group)
-        heapq.heappush(heap, (size + len(group), part))
+    for group in sorted(_groups(tasks, most, earlier or {}), key=len, reverse=True):
+        home = _home(tasks[group[0]], earlier or {}) % number
+        if len(members[home]) + len(group) > most:
+            home = min(range(number), key=lambda part: len(members[part]))
+        members[home].extend(group)
+    slices = [task.slices for task in tasks]
     shared = _shared_queues(plan)
     return [Partition(tuple(sorted(own)), _mates(own, tasks, slices, shared)) for own in members if own]
 
 
-def _groups(slices: Sequence[tuple[Slice, ...]], most: int) -> list[list[int]]:
+def _home(task: Task, earlier: Mapping[int, int]) -> int:
+    """The partition where a message is best evaluated."""
+    home = earlier.get(task.message.cause or 0)
+    return hash(task.slices or task.message.id) if home is None else home
+
+
+def _groups(tasks: Sequence[Task], most: int, earlier: Mapping[int, int]) -> Iterator[Sequence[int]]:
     """Tasks of one slice, in pieces of at most so many; those without one, a few at a time."""
-    by_slice: dict[Slice | None, list[int]] = {}
-    for number, found in enumerate(slices):
-        by_slice.setdefault(found[0] if found else None, []).append(number)
-    alone = by_slice.pop(None, [])
+    groups: dict[Slice | int | None, list[int]] = {}
+    for number, task in enumerate(tasks):
+        key = task.slices[0] if task.slices else earlier.get(task.message.cause or 0)
+        groups.setdefault(key, []).append(number)
     few = max(1, most // 16)
-    pieces = [alone[start : start + few] for start in range(0, len(alone), few)]
-    for group in by_slice.values():
-        pieces += [group[start : start + most] for start in range(0, len(group), most)]
-    return pieces
+    for key, group in groups.items():
+        size = most if isinstance(key, Slice) else few
+        yield from (group[start : start + size] for start in range(0, len(group), size))
 
 
 def _shared_queues(plan: Plan) -> frozenset[str]:

@@ -106,6 +106,17 @@ def is_master(text: str) -> bool:
     return _MASTER.fullmatch(text) is not None
 
 
+def session_at(where: str, settings: Mapping[str, str]) -> Session | None:
+    """The session at a place that a person names: `auto` is that of the settings, and at `off` there is none."""
+    if where == "off":
+        return None
+    if not is_master(where):
+        raise SparkUnavailable(
+            f"`{where}` is no place for Spark: write `auto`, `off`, `local[2]`, `spark://host:7077`, `yarn` or `k8s://…`"
+        )
+    return Session(settings.get("spark.master", "local[*]") if where == "auto" else where, settings)
+
+
 def _starting() -> Any:
     try:
         return importlib.import_module("demaq.spark.starting")

@@ -7,7 +7,7 @@ from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
 from demaq.diagnostics import did_you_mean, listing
-from demaq.spark.gate import check_columns, plan_at
+from demaq.spark.gate import Shape, check_columns, deployed_plan, spark_columns
 from demaq.spark.reader import LogReader, LogStreamReader, Place, PushingReader, opened
 from demaq.spark.tables import SourceInvalid, Table, table_of
 from demaq.spark.writer import LogStreamWriter, LogWriter, Target
@@ -101,8 +101,8 @@ class DemaqSource(DataSource):
         queue = self._needed("queue")
         with opened(self._needed("store")) as store:
             url = store.url
+            check_columns(spark_columns(schema), Shape(queue=queue), deployed_plan(store))
         assert url is not None
-        check_columns(schema, queue, plan_at(url))
         return Target(url, queue, self.options.get("query"), is_strict=on_refused == "fail")
 
     # Options

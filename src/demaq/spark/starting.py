@@ -35,6 +35,8 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.maxResultSize": "0",
     "spark.task.maxFailures": "8",
+    # It stays empty; without a place of its own it would be made wherever a command runs.
+    "spark.sql.warehouse.dir": f"{Path(tempfile.gettempdir()).as_uri()}/demaq-warehouse-{os.getuid()}",
 }
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 

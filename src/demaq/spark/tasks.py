@@ -1,23 +1,35 @@
 """What runs in Spark's Python workers. A worker is used for many tasks, and keeps what is costly to make."""
 
+import gc
+import math
 import os
 import resource
 import signal
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 from pyspark import TaskContext
 
-from demaq.engine.evaluate import evaluate, evaluator, reader
+from demaq.engine.evaluate import evaluator, store_at
 from demaq.engine.evaluator import Care
+from demaq.engine.garbage import garbage_kept
 from demaq.engine.local import LocalExecutor
 from demaq.engine.plan import plan_from_text
 from demaq.engine.records import Batch, Outcome
+from demaq.spark.claims import claimed
 from demaq.spark.exchange import Shipment, packed_outcomes, unpacked
+from demaq.store import Store
 from demaq.xquery.saxon import SaxonExhausted
 
 _AT_ONCE = 1000  # outcomes in one record batch
+_LOOKED_AT = 50  # parts after which what was set aside is garbage like any other, if it is
+_LEEWAY = 0.1  # of the time that a message may take. Who exceeds it is measured exactly at the second attempt
+_parts = 0
 _watched: tuple[tuple[str, str], LocalExecutor] | None = None
 
 
@@ -28,43 +40,80 @@ class Evaluation:
     evaluate in a process that the worker watches: there the message that is to blame gets its error, and no other.
     """
 
-    def __init__(self, plan: Any, url: str, shipment: Any) -> None:
-        """Plan and shipment are broadcast. Without a shipment, the worker only gets ready."""
+    def __init__(self, plan: Any, url: str, shipment: Any, claims: Path | None = None) -> None:
+        """Plan and shipment are broadcast. Without a shipment, the worker only gets ready. With a folder for `claims`,
+        which all workers see, a task takes the part that suits its worker best."""
         self._plan = plan
         self._url = url
         self._shipment = shipment
+        self._claims = claims
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         plan: str = self._plan.value
         if self._shipment is None:
             evaluator(plan)
-            reader(self._url)
+            store_at(self._url)
             return
         shipment: Shipment = self._shipment.value
         context = TaskContext.get()
         is_first = context is None or context.attemptNumber() == 0
-        for numbers in batches:
-            for part in numbers.column(0).to_pylist():
-                batch = unpacked(shipment, part)
+        for task in (task for numbers in batches for task in numbers.column(0).to_pylist()):
+            part = task if self._claims is None else claimed(self._claims, task, len(shipment.parts))
+            with garbage_kept():
+                batch = unpacked(shipment, part, evaluator(plan).plan)
                 if is_first and not evaluator(plan).is_worn_out:
                     outcomes = _in_place(plan, self._url, batch)
                 else:
-                    outcomes = _beside(plan, self._url).evaluate(batch)
-                for start in range(0, len(outcomes), _AT_ONCE):
-                    yield packed_outcomes(outcomes[start : start + _AT_ONCE])
+                    outcomes = iter(_beside(plan, self._url).evaluate(batch))
+                yield from _packed(outcomes, store_at(self._url))
+            _set_aside_from_garbage()
 
 
-def _in_place(plan: str, url: str, batch: Batch) -> Sequence[Outcome]:
+def _set_aside_from_garbage() -> None:
+    """Spark looks for garbage after each task, and would go through all documents that are kept. At times it may."""
+    global _parts
+    _parts += 1
+    if _parts % _LOOKED_AT == 0:
+        gc.unfreeze()
+    else:
+        gc.freeze()
+
+
+def _packed(outcomes: Iterator[Outcome], store: Store) -> Iterator[pa.RecordBatch]:
+    """Outcomes, so many at a time. What was made is put aside in the store, where it can be: then it goes light."""
+    stage = uuid4().hex if store.can_stage else None
+    staged = 0
+    while found := list(islice(outcomes, _AT_ONCE)):
+        if stage is None:
+            yield packed_outcomes(found)
+            continue
+        made = [message for outcome in found for message in outcome.produced if not message.transient]
+        store.stage(stage, staged, made)
+        yield packed_outcomes(found, stage, staged)
+        staged += len(made)
+
+
+def _in_place(plan: str, url: str, batch: Batch) -> Iterator[Outcome]:
     """Evaluate here. What exceeds a limit ends the process, and Spark tries again elsewhere."""
     limits = evaluator(plan).plan.limits
     resource.setrlimit(resource.RLIMIT_DATA, (limits.memory, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    leeway = _LEEWAY * limits.seconds
+    set_at = -math.inf
 
     def begin(_message: int, _rule: int) -> None:
-        signal.setitimer(signal.ITIMER_REAL, limits.seconds)
+        nonlocal set_at  # to set the alarm for each message would take longer than many a rule
+        now = time.monotonic()
+        if now - set_at > leeway:
+            signal.setitimer(signal.ITIMER_REAL, limits.seconds + leeway)
+            set_at = now
 
+    outcomes = evaluator(plan).process(batch, store_at(url), Care(begin=begin, is_watched=True))
     try:
-        return evaluate(plan, url, batch, Care(begin=begin, is_watched=True))
+        while found := list(islice(outcomes, _AT_ONCE)):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            set_at = -math.inf
+            yield from found
     except (MemoryError, SaxonExhausted):
         os._exit(1)
     finally:

@@ -14,6 +14,7 @@ from demaq.store.errors import (
 )
 from demaq.store.memory import MemoryStore
 from demaq.store.port import (
+    HEAD,
     Entry,
     Index,
     KeyKind,
@@ -28,6 +29,7 @@ from demaq.store.port import (
 )
 
 __all__ = [
+    "HEAD",
     "Conflict",
     "Entry",
     "Index",

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from demaq.model import Message, MessageState, NewMessage, Slice
 from demaq.store.effects import effects
-from demaq.store.errors import Conflict
-from demaq.store.port import Entry, Index, Member, Processed, QueueCounts, Selection, Version
+from demaq.store.errors import Conflict, StoreError
+from demaq.store.port import HEAD, Entry, Index, Member, Processed, QueueCounts, Selection, Version
 
 
 class MemoryStore:
@@ -60,6 +60,16 @@ class MemoryStore:
         first = self._next_id
         self._next_id += number
         return first
+
+    @property
+    def can_stage(self) -> bool:
+        return False
+
+    def stage(self, stage: str, first: int, messages: Sequence[NewMessage]) -> None:  # noqa: ARG002
+        raise StoreError("nothing can be put aside in memory, which other processes do not see")
+
+    def discard(self, stages: Collection[str]) -> None:
+        """Nothing was put aside."""
 
     def insert(self, number: int, message: NewMessage, at: datetime, came: str) -> None:
         """Put a message in under an id that was reserved elsewhere: "produced" by a batch, or from "outside" it."""
@@ -198,6 +208,12 @@ class MemoryStore:
 
     def messages(self, ids: Collection[int], *, light: bool = False) -> Mapping[int, Message]:  # noqa: ARG002  # likewise
         return {number: self._messages[number] for number in ids if number in self._messages}
+
+    def bodies(self, ids: Collection[int]) -> Mapping[int, str]:
+        return {number: self._messages[number].body for number in ids if number in self._messages}
+
+    def heads(self, ids: Collection[int]) -> Mapping[int, str]:
+        return {number: body[:HEAD] for number, body in self.bodies(ids).items()}
 
     # Versions
 

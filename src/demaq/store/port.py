@@ -7,7 +7,10 @@ from enum import Enum
 from typing import Protocol
 
 from demaq.model import Message, NewMessage, Origin, Slice
-from demaq.model.packed import packed
+from demaq.model.record import record
+
+HEAD = 200
+"""So many characters are the head of a body."""
 
 
 class KeyKind(Enum):
@@ -17,8 +20,7 @@ class KeyKind(Enum):
     NUMBER = "n"
 
 
-@packed
-@dataclass(frozen=True, slots=True)
+@record
 class Index:
     """Messages of a queue can be found by the values of a path."""
 
@@ -27,8 +29,7 @@ class Index:
     kind: KeyKind
 
 
-@packed
-@dataclass(frozen=True, slots=True)
+@record
 class Entry:
     """A value that a path has in a message of a queue."""
 
@@ -36,8 +37,7 @@ class Entry:
     value: str
 
 
-@packed
-@dataclass(frozen=True, slots=True)
+@record
 class Member:
     """A processed message, by position and id."""
 
@@ -45,8 +45,7 @@ class Member:
     message: int
 
 
-@packed
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Reset:
     """A slice that a message reset. `transient` says that no persistent queue has members of the slicing."""
 
@@ -54,7 +53,7 @@ class Reset:
     transient: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record
 class Processed:
     """One message was processed: what it joins, and what its rules did. A failed one only makes error messages."""
 
@@ -150,6 +149,12 @@ class Reader(Protocol):
     def messages(self, ids: Collection[int], *, light: bool = False) -> Mapping[int, Message]:
         """Messages by their ids; those that are not there are left out. Light ones come without their bodies."""
 
+    def bodies(self, ids: Collection[int]) -> Mapping[int, str]:
+        """What light messages come without."""
+
+    def heads(self, ids: Collection[int]) -> Mapping[int, str]:
+        """The first `HEAD` characters of bodies."""
+
     def close(self) -> None: ...
 
 
@@ -168,6 +173,20 @@ class Store(Reader, Protocol):
 
     def reserve(self, number: int) -> int:
         """Take so many ids out of use; the first of them."""
+
+    @property
+    def can_stage(self) -> bool:
+        """Can several processes put messages aside at a time, for one to take them into the log?"""
+
+    def stage(self, stage: str, first: int, messages: Sequence[NewMessage]) -> None:
+        """Put messages aside, numbered from `first` on. As `Staged`, they can be appended and committed later.
+
+        A stage has one writer, who chooses a name for it that nobody else has. What is never taken into the log, or not
+        discarded, is gone after a day.
+        """
+
+    def discard(self, stages: Collection[str]) -> None:
+        """Forget what was put aside."""
 
     # Processing
 
@@ -189,7 +208,8 @@ class Store(Reader, Protocol):
     def commit(self, batch: Sequence[Processed]) -> list[int]:
         """Make a batch's results durable, in one transaction; the ids of the messages produced, in their order.
 
-        A message that was processed before, or is not there, is a `Conflict`, and nothing is committed.
+        A message that was processed before, or is not there, is a `Conflict`, and nothing is committed. The stages from
+        which messages were taken are discarded.
         """
 
     # Versions

@@ -1,7 +1,7 @@
 """The log in PostgreSQL."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 from psycopg import errors as pg
 
+from demaq.model import NewMessage, Staged
 from demaq.store.address import shown
 from demaq.store.errors import (
     StoreError,
@@ -18,8 +19,9 @@ from demaq.store.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
+from demaq.store.rows import MADE, made_row
 from demaq.store.sql import migrations, newest, queries
-from demaq.store.sqlstore import Parameters, Row, SqlStore
+from demaq.store.sqlstore import INSERTED, Parameters, Row, SqlStore
 
 _DIALECT = "postgres"
 _LOCK = 0x44454D51  # the key of the advisory lock that a node holds
@@ -29,7 +31,6 @@ _BY_KEYS = "set enable_seqscan = off; set enable_hashjoin = off; set enable_merg
 _PARAMETER = re.compile(r"(?<!:):(\w+)")
 _NUMBER = r"^[-+]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][-+]?[0-9]{1,3})?$"
 _LONGEST_NUMBER = 400  # characters
-_COPIED = ("id", "queue", "body", "properties", "created", "origin", "cause", "rule", "rank", "priority", "due", "keys")
 
 
 @cache
@@ -78,6 +79,8 @@ class PostgresStore(SqlStore):
                 if exclusive:
                     self._take_lock()
                 self._prepare(migrate)
+                if exclusive:
+                    self._connection.execute(self._queries["discard_old"])
             except BaseException:
                 self._connection.close()
                 raise
@@ -166,23 +169,60 @@ class PostgresStore(SqlStore):
     def _run(self, query: str, rows: Sequence[Parameters]) -> int:
         if not rows:
             return 0
-        together = self._queries.get(f"{query}_all")
-        if together is not None:
-            return self._connection.execute(together, _columns(rows)).rowcount
         with self._connection.cursor() as cursor:
             cursor.executemany(self._queries[query], rows)
             return cursor.rowcount
 
-    def _insert_messages(self, rows: Sequence[Parameters]) -> int:
-        statement = f"copy message ({', '.join(_COPIED)}) from stdin"
+    def _run_all(self, query: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
+        """A statement such as `insert_member_all` takes the rows of `insert_member` as lists, one for each column."""
+        lists = {f"{name}s": list(values) for name, values in zip(columns, zip(*rows, strict=True), strict=True)}
+        return self._connection.execute(self._queries[f"{query}_all"], lists).rowcount
+
+    def _insert_messages(self, rows: Sequence[Row]) -> int:
+        return self._copy("message", INSERTED, rows)
+
+    def _copy(self, table: str, columns: Sequence[str], rows: Iterable[Row]) -> int:
         with self._connection.cursor() as cursor:
-            with cursor.copy(statement) as copy:
+            with cursor.copy(f"copy {table} ({', '.join(columns)}) from stdin") as copy:
                 for row in rows:
-                    copy.write_row([row[column] for column in _COPIED])
+                    copy.write_row(row)
             return cursor.rowcount
 
-    def _finish(self, rows: Sequence[Parameters]) -> int:
-        return self._run("finish_message", rows)
+    # Messages that other processes write
+
+    @property
+    def can_stage(self) -> bool:
+        return True
+
+    def stage(self, stage: str, first: int, messages: Sequence[NewMessage]) -> None:
+        rows = ((stage, number, *made_row(message)) for number, message in enumerate(messages, first))
+        with self._translated():
+            self._copy("staged", ("stage", "number", *MADE), rows)
+
+    def _insert_staged(self, messages: Sequence[tuple[int, Staged]], created: int) -> int:
+        by_stage: dict[str, tuple[list[int], list[int]]] = {}
+        for id_, staged in messages:
+            ids, numbers = by_stage.setdefault(staged.stage, ([], []))
+            ids.append(id_)
+            numbers.append(staged.number)
+        statement = self._queries["insert_staged"]
+        taken = sum(
+            self._connection.execute(
+                statement, {"stage": stage, "ids": ids, "numbers": numbers, "created": created}
+            ).rowcount
+            for stage, (ids, numbers) in by_stage.items()
+        )
+        if taken < len(messages):  # after a crash of the server
+            gone = len(messages) - taken
+            raise StoreUnavailable(
+                f"of {len(messages)} messages that were put aside, {gone} {'is' if gone == 1 else 'are'} gone from the "
+                f"store {shown(self._url)}: they are made again"
+            )
+        return taken
+
+    def discard(self, stages: Collection[str]) -> None:
+        with self._translated():
+            self._connection.execute(self._queries["discard"], {"stages": list(stages)})
 
     def _member_rows(self, slices: Sequence[tuple[str, str]]) -> list[Row]:
         return self._rows("members", slicings=[name for name, _ in slices], keys=[key for _, key in slices])
@@ -200,11 +240,6 @@ class PostgresStore(SqlStore):
         """Give space that is no longer used back to the tables, and let the planner count afresh."""
         with self._translated():
             self._connection.execute("vacuum (analyze)")
-
-
-def _columns(rows: Sequence[Parameters]) -> Parameters:
-    """Rows as lists, one for each column: a statement `insert_member_all` takes all rows of `insert_member` at once."""
-    return {f"{name}s": [row[name] for row in rows] for name in rows[0]}
 
 
 def _translation(error: psycopg.Error, url: str) -> StoreError:

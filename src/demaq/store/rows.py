@@ -1,13 +1,12 @@
 """Rows of the log's tables, as records and back."""
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from demaq.model import Keys, Message, MessageState, NewMessage, Origin, Value
+from demaq.model import Message, MessageState, NewMessage, Origin, PropertyValues, Value
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -35,44 +34,28 @@ def indexed(text: str) -> str:
     return f"{text[:_LONGEST_KEY]}…{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def message_row(number: int, message: NewMessage, created: int) -> dict[str, Any]:
-    return {
-        "id": number,
-        "queue": message.queue,
-        "body": message.body,
-        "properties": properties_text(message.properties),
-        "created": created,
-        "origin": message.origin.value,
-        "cause": message.cause,
-        "rule": message.rule,
-        "rank": message.rank,
-        "priority": message.priority,
-        "due": None if message.due is None else to_micros(message.due),
-        "keys": None if message.keys is None else keys_text(message.keys),
-    }
+MADE = ("queue", "body", "properties", "origin", "cause", "rule", "rank", "priority", "due", "keys")
+"""The columns of a message that is made."""
 
 
-def keys_text(keys: Keys) -> str:
-    return json.dumps([keys.of, *keys.values], ensure_ascii=False)
-
-
-def keys_from(text: str) -> Keys:
-    of, *values = json.loads(text)
-    return Keys(of, tuple((number, value) for number, value in values))
+def made_row(message: NewMessage) -> tuple[Any, ...]:
+    """The values of these columns."""
+    return (
+        message.queue,
+        message.body,
+        properties_text(message.properties),
+        message.origin.value,
+        message.cause,
+        message.rule,
+        message.rank,
+        message.priority,
+        None if message.due is None else to_micros(message.due),
+        message.keys,
+    )
 
 
 def properties_text(properties: Mapping[str, Value]) -> str:
-    if not properties:
-        return "{}"
-    return json.dumps({name: [value.type, value.text] for name, value in properties.items()}, ensure_ascii=False)
-
-
-def properties_from(text: str | Mapping[str, Sequence[str]]) -> dict[str, Value]:
-    """From JSON, which PostgreSQL has read already."""
-    if text == "{}":
-        return {}
-    values = json.loads(text) if isinstance(text, str) else text
-    return {name: Value(*value) for name, value in values.items()}
+    return (properties if isinstance(properties, PropertyValues) else PropertyValues(properties)).text
 
 
 def to_message(row: Sequence[Any]) -> Message:
@@ -80,24 +63,24 @@ def to_message(row: Sequence[Any]) -> Message:
     (number, queue, body, properties, created, origin, cause, rule, rank, priority, due) = row[:11]
     (position, processed, version, failed, retained, held, keys) = row[11:]
     return Message(
-        id=number,
-        queue=queue,
-        body=body,
-        properties=properties_from(properties),
-        created=to_time(created),
-        origin=_ORIGINS[origin],
-        cause=cause,
-        rule=rule,
-        rank=rank,
-        priority=priority,
-        due=None if due is None else to_time(due),
-        position=position,
-        processed=None if processed is None else to_time(processed),
-        version=version,
-        state=_state(position, failed),
-        retained=position is None or retained > 0,
-        held=held > 0,
-        keys=None if keys is None else keys_from(keys),
+        number,
+        queue,
+        body,
+        PropertyValues(text=properties),
+        to_time(created),
+        _ORIGINS[origin],
+        cause,
+        rule,
+        rank,
+        priority,
+        None if due is None else to_time(due),
+        position,
+        None if processed is None else to_time(processed),
+        version,
+        _state(position, failed),
+        position is None or retained > 0,
+        held > 0,
+        keys=keys,
     )
 
 

@@ -3,9 +3,11 @@
 import fcntl
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,10 +21,11 @@ from demaq.store.errors import (
     StoreUnavailable,
 )
 from demaq.store.sql import migrations, newest, queries
-from demaq.store.sqlstore import Parameters, Row, SqlStore
+from demaq.store.sqlstore import INSERTED, Parameters, Row, SqlStore
 
 _APPLICATION_ID = 0x44454D51  # "DEMQ", in the file's header
 _DIALECT = "sqlite"
+_PARAMETER = re.compile(r":(\w+)")
 _WAIT = 30.0  # seconds, for another process to finish its transaction
 
 
@@ -170,11 +173,11 @@ class SqliteStore(SqlStore):
     def _run(self, query: str, rows: Sequence[Parameters]) -> int:
         return self._connection.executemany(self._queries[query], rows).rowcount if rows else 0
 
-    def _insert_messages(self, rows: Sequence[Parameters]) -> int:
-        return self._run("insert_message", rows)
+    def _run_all(self, query: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
+        return self._connection.executemany(_by_order(query, tuple(columns)), rows).rowcount
 
-    def _finish(self, rows: Sequence[Parameters]) -> int:
-        return self._run("finish_message", rows)
+    def _insert_messages(self, rows: Sequence[Row]) -> int:
+        return self._run_all("insert_message", INSERTED, rows)
 
     def _member_rows(self, slices: Sequence[tuple[str, str]]) -> list[Row]:
         return self._rows("members", slices=json.dumps(slices))
@@ -201,6 +204,14 @@ class SqliteStore(SqlStore):
         with self._translated():
             self._connection.execute("vacuum")
             self._connection.execute("pragma wal_checkpoint(truncate)")
+
+
+@cache
+def _by_order(query: str, columns: tuple[str, ...]) -> str:
+    """A named statement whose parameters are known by their order: they are bound faster."""
+    text = queries(_DIALECT)[query]
+    assert tuple(_PARAMETER.findall(text)) == columns, query
+    return _PARAMETER.sub("?", text)
 
 
 def _connect(path: Path, read_only: bool) -> sqlite3.Connection:

@@ -8,16 +8,22 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from demaq.model import Message, NewMessage, Slice
+from demaq.model import Message, NewMessage, Slice, Staged
 from demaq.store.effects import Effects, effects
-from demaq.store.errors import Conflict
-from demaq.store.port import Entry, Index, KeyKind, Member, Processed, QueueCounts, Reset, Selection, Version
-from demaq.store.rows import indexed, message_row, to_message, to_micros, to_time
+from demaq.store.errors import Conflict, StoreError
+from demaq.store.port import HEAD, Entry, Index, KeyKind, Member, Processed, QueueCounts, Reset, Selection, Version
+from demaq.store.rows import MADE, indexed, made_row, to_message, to_micros, to_time
 from demaq.store.scan import Constraint, Dialect, Op, Scan, conditions, query
 from demaq.store.sql import COLUMNS
 
 Row = tuple[Any, ...]
 Parameters = Mapping[str, Any]
+
+INSERTED = ("id", "created", *MADE)
+_FINISHED = ("position", "at", "version", "failed", "retained", "held", "ended", "message")
+_MEMBER = ("slicing", "key", "position", "message")
+_RESET = ("message", "slicing", "key")
+_ENTRY = ("queue", "path", "kind", "value", "position", "message")
 
 
 class SqlStore(ABC):
@@ -62,12 +68,12 @@ class SqlStore(ABC):
         """Run a named statement for each row of parameters; how many rows it changed."""
 
     @abstractmethod
-    def _insert_messages(self, rows: Sequence[Parameters]) -> int:
-        """Insert messages; how many."""
+    def _run_all(self, query: str, columns: Sequence[str], rows: Sequence[Row]) -> int:
+        """The same for very many rows, which have the parameters in the order of the statement; the fastest way."""
 
     @abstractmethod
-    def _finish(self, rows: Sequence[Parameters]) -> int:
-        """Give messages their positions; how many had none."""
+    def _insert_messages(self, rows: Sequence[Row]) -> int:
+        """Insert messages, with the columns `INSERTED`; how many."""
 
     @abstractmethod
     def _member_rows(self, slices: Sequence[tuple[str, str]]) -> list[Row]: ...
@@ -102,16 +108,35 @@ class SqlStore(ABC):
         with self._transaction():
             return self._take_ids(number)
 
+    # Messages that other processes put aside: only where several can write at a time
+
+    @property
+    def can_stage(self) -> bool:
+        return False
+
+    def stage(self, stage: str, first: int, messages: Sequence[NewMessage]) -> None:  # noqa: ARG002
+        raise StoreError(f"nothing can be put aside in {self.url}")
+
+    def discard(self, stages: Collection[str]) -> None:  # noqa: B027  # nothing was put aside
+        pass
+
+    def _insert_staged(self, messages: Sequence[tuple[int, Staged]], created: int) -> int:  # noqa: ARG002
+        """Take messages into the log that were put aside; how many."""
+        raise StoreError(f"nothing was put aside in {self.url}")
+
     def _take_ids(self, number: int) -> int:
         ((free,),) = self._rows("take_ids", number=number)
         return int(free) - number
 
     def _insert(self, messages: Sequence[tuple[int, NewMessage]], created: int, came: str) -> None:
         """`came` says how, for the ledger: "produced" by a batch, or from "outside" it."""
-        rows = [message_row(number, message, created) for number, message in messages]
-        inserted = self._insert_messages(rows)
-        if inserted != len(rows):
-            raise Conflict(f"{len(rows)} messages were to come in, but {inserted} did")
+        rows = [(number, created, *made_row(message)) for number, message in messages if message.staged is None]
+        staged = [(number, message.staged) for number, message in messages if message.staged is not None]
+        inserted = (self._insert_messages(rows) if rows else 0) + (
+            self._insert_staged(staged, created) if staged else 0
+        )
+        if inserted != len(messages):
+            raise Conflict(f"{len(messages)} messages were to come in, but {inserted} did")
         numbers = Counter(message.queue for _, message in messages)
         nothing = {"outside": 0, "produced": 0}
         self._run("count_in", [{**nothing, "queue": queue, came: numbers[queue]} for queue in sorted(numbers)])
@@ -148,6 +173,9 @@ class SqlStore(ABC):
             self._join(here, done_here)
             self._insert_produced(batch, ids)
             self._run("set_position", [{"position": max(done.position for done in batch)}] if batch else [])
+        stages = {made.staged.stage for done in batch for made in done.produced if made.staged is not None}
+        if stages:
+            self.discard(stages)
         return ids
 
     def _insert_produced(self, batch: Sequence[Processed], ids: Sequence[int]) -> None:
@@ -162,24 +190,17 @@ class SqlStore(ABC):
             self._insert(messages, created, "produced")
 
     def _finish_all(self, batch: Sequence[Processed], done_here: Effects) -> None:
-        rows = [
-            {
-                "message": done.message,
-                "position": done.position,
-                "at": to_micros(done.at),
-                "version": done.version,
-                "failed": int(done.failed),
-                "retained": done_here.retained[done.message],
-                "held": int(done.held),
-                "ended": None if done.held or done_here.retained[done.message] else to_micros(done.at),
-            }
-            for done in batch
-        ]
-        finished = self._finish(rows)
+        rows = []
+        for done in batch:
+            retained, at = done_here.retained[done.message], to_micros(done.at)
+            ended = None if done.held or retained else at
+            state = int(done.failed), retained, int(done.held), ended
+            rows.append((done.position, at, done.version, *state, done.message))
+        finished = self._run_all("finish_message", _FINISHED, rows) if rows else 0
         if finished != len(rows):
             raise Conflict(
                 f"{len(rows)} messages were to be processed, but only {finished} of them were waiting; "
-                f"the first is {rows[0]['message']}"
+                f"the first is {batch[0].message}"
             )
         completed = Counter(done.queue for done in batch if not done.failed)
         failed = Counter(done.queue for done in batch if done.failed)
@@ -188,22 +209,18 @@ class SqlStore(ABC):
 
     def _join(self, batch: Sequence[Processed], done_here: Effects) -> None:
         own = {done.message for done in batch}
-        self._run(
-            "insert_member",
-            [
-                {"slicing": slice_.slicing, "key": indexed(slice_.key), **_member_row(member)}
-                for slice_, member in done_here.joins
-                if member.message in own
-            ],
-        )
-        self._run(
-            "insert_reset",
-            [
-                {"message": done.message, "slicing": reset.slice.slicing, "key": indexed(reset.slice.key)}
-                for done in batch
-                for reset in done.resets
-            ],
-        )
+        members = [
+            (slice_.slicing, indexed(slice_.key), member.position, member.message)
+            for slice_, member in done_here.joins
+            if member.message in own
+        ]
+        if members:
+            self._run_all("insert_member", _MEMBER, members)
+        resets = [
+            (done.message, reset.slice.slicing, indexed(reset.slice.key)) for done in batch for reset in done.resets
+        ]
+        if resets:
+            self._run_all("insert_reset", _RESET, resets)
         self.add_entries(
             [
                 (entry, Member(done.position, done.message))
@@ -224,9 +241,9 @@ class SqlStore(ABC):
         """Each time that a message is named it loses a slice; those that have no other are no longer retained."""
         if not released:
             return
-        ended = [number for number, left in self._rows("release", ids=self.dialect.list_of(released)) if left == 0]
+        left = self._rows("release", ids=self.dialect.list_of(released), at=at)
+        ended = [number for number, slices in left if slices == 0]
         if ended:
-            self._run("end_messages", [{"at": at, "ids": self.dialect.list_of(ended)}])
             self._run("forget_entries", [{"ids": self.dialect.list_of(ended)}])
 
     # Reading
@@ -254,6 +271,12 @@ class SqlStore(ABC):
     def messages(self, ids: Collection[int], *, light: bool = False) -> Mapping[int, Message]:
         rows = self._rows("messages_light" if light else "messages", ids=self.dialect.list_of(ids)) if ids else []
         return {row[0]: to_message(row) for row in rows}
+
+    def bodies(self, ids: Collection[int]) -> Mapping[int, str]:
+        return dict(self._rows("bodies", ids=self.dialect.list_of(ids))) if ids else {}
+
+    def heads(self, ids: Collection[int]) -> Mapping[int, str]:
+        return dict(self._rows("heads", ids=self.dialect.list_of(ids), length=HEAD)) if ids else {}
 
     # Versions
 
@@ -290,12 +313,14 @@ class SqlStore(ABC):
             self._run("refuse_version", [{"number": number, "reason": reason}])
 
     def add_entries(self, entries: Sequence[tuple[Entry, Member]], within: bool = False) -> None:
-        rows = [{**_entry_row(entry), **_member_row(member)} for entry, member in entries]
+        rows = [(*_entry_key(entry), member.position, member.message) for entry, member in entries]
+        if not rows:
+            return
         if within:
-            self._run("insert_entry", rows)
-        elif rows:
+            self._run_all("insert_entry", _ENTRY, rows)
+        else:
             with self._transaction():
-                self._run("insert_entry", rows)
+                self._run_all("insert_entry", _ENTRY, rows)
 
     def drop_indexes(self, keep: Collection[Index]) -> None:
         wanted = set(keep)
@@ -416,15 +441,6 @@ class SqlStore(ABC):
 
 def _persistent(batch: Sequence[Processed]) -> list[Reset]:
     return [reset for done in batch for reset in done.resets if not reset.transient]
-
-
-def _member_row(member: Member) -> dict[str, int]:
-    return {"position": member.position, "message": member.message}
-
-
-def _entry_row(entry: Entry) -> dict[str, str]:
-    index = entry.index
-    return {"queue": index.queue, "path": index.path, "kind": index.kind.value, "value": indexed(entry.value)}
 
 
 def _entry_key(entry: Entry) -> tuple[str, str, str, str]:

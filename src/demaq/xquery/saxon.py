@@ -11,6 +11,7 @@ from typing import Any
 from saxonche import PySaxonApiError, PySaxonProcessor
 
 from demaq.diagnostics import DemaqError
+from demaq.xquery.analysis.context import BASE
 
 _CLOSED = {
     "http://saxon.sf.net/feature/allowedProtocols": "",
@@ -99,6 +100,7 @@ class Saxon:
 
     def _evaluate(self, query: str) -> Any:
         compiler = self._processor.new_xquery_processor()
+        compiler.set_query_base_uri(BASE)
         try:
             compiler.set_query_content(query)
             return compiler.run_query_to_value()
@@ -111,6 +113,15 @@ class Saxon:
             return str(function.call(list(arguments)))
         except PySaxonApiError as error:
             raise _saxon_error(error) from error
+
+    def call_for_items(self, function: Item, *arguments: Item) -> tuple[str, list[Item]]:
+        """Call a function that gives one string, and perhaps items after it."""
+        try:
+            value = function.call(list(arguments))
+        except PySaxonApiError as error:
+            raise _saxon_error(error) from error
+        first, *others = _items(value)
+        return str(first), others
 
     def called(self, function: Item, *arguments: Item) -> list[Item]:
         """What a function gives: functions, for example, that remember the arguments."""

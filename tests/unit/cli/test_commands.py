@@ -119,10 +119,40 @@ class TestExplain:
         assert [read["queue"] for read in data["reads"]["queues"]] == ["finance", "invoices"]
         assert data["writes"] == [{"queue": "customer", "roots": ["reminder"], "properties": [], "target": None}]
 
-    def test_an_unknown_rule(self) -> None:
-        result = demaq("explain", PROCUREMENT, "joinOrders")
+    @pytest.mark.parametrize("name", ["crm", "requestMsgs"])
+    def test_the_plan_of_a_queue_or_slicing(self, name: str) -> None:
+        printed = demaq("explain", PROCUREMENT, name).output
+        data = json.loads(demaq("explain", PROCUREMENT, name, "--json").output)
+        for rule in data["rules"]:
+            assert f" {rule['name']} " in printed
+        for function in data["functions"]:
+            assert function["xquery"] in printed or len(function["rules"]) == 1
+        assert "once       //requestID, in newOfferRequest, joinOrder and confirmOrder\n" in printed
+
+    @pytest.mark.parametrize(
+        ("arguments", "meant"),
+        [
+            (["joinOrders"], "did you mean `joinOrder`?"),
+            (["invoicez"], "did you mean `invoices`?"),
+            (["nothing"], "there is no rule, queue or slicing `nothing`; the rules are"),
+            (["joinOrder", "--queue"], "there is no queue or slicing `joinOrder`; "),
+            (["--queue"], "--queue needs the name"),
+        ],
+    )
+    def test_an_unknown_name(self, arguments: list[str], meant: str) -> None:
+        result = demaq("explain", PROCUREMENT, *arguments)
         assert result.exit_code == 2
-        assert "did you mean `joinOrder`?" in result.output
+        assert meant in result.output
+
+    def test_a_name_of_a_rule_and_of_a_queue(self, app: Path) -> None:
+        (app / "app.demaq").write_text(CLEAN + RULE.replace("rule r", "rule a"))
+        rule = demaq("explain", str(app), "a")
+        assert rule.stdout.startswith("rule a  module")
+        assert rule.stderr == "This is the rule `a`. There is a queue of that name, too: add --queue to see it.\n\n"
+        queue = demaq("explain", str(app), "a", "--queue")
+        assert queue.stdout.startswith("queue a  ")
+        assert queue.stderr == ""
+        assert json.loads(demaq("explain", str(app), "a", "--json").stdout)["name"] == "a"
 
     def test_a_picture(self, tmp_path: Path) -> None:
         target = tmp_path / "flow.svg"

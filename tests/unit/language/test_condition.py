@@ -13,14 +13,20 @@ from demaq.language.analysis.condition import (
     AnyOf,
     Condition,
     Contains,
+    Members,
     Root,
+    SliceHas,
+    SliceLacks,
     all_of,
     any_of,
+    condition_from_json,
 )
 
 NAMES = ("a", "b", "Q{urn:u}a", "Q{urn:u}b")
 LITERALS = st.builds(
-    lambda kind, name: kind(name), st.sampled_from([Root, Contains]), st.sampled_from([*NAMES, "*:a", "*:b"])
+    lambda kind, name: kind(name),
+    st.sampled_from([Root, Contains, SliceHas, SliceLacks]),
+    st.sampled_from([*NAMES, "*:a", "*:b"]),
 )
 
 
@@ -44,11 +50,14 @@ def _simple(condition: Condition) -> Condition:
     return condition
 
 
-def _messages() -> Iterator[tuple[str, frozenset[str]]]:
+def _messages() -> Iterator[tuple[str, frozenset[str], Members]]:
+    """Root elements, elements, and the root elements in the slice."""
     for root in NAMES:
         for count in range(len(NAMES) + 1):
             for others in combinations(NAMES, count):
-                yield root, frozenset({root, *others})
+                yield root, frozenset({root, *others}), frozenset({root, "b"})
+                yield root, frozenset({root, "a"}), frozenset({root, *others})
+                yield root, frozenset({root, "a"}), frozenset({root, None, *others})
 
 
 def _size(condition: Condition) -> int:
@@ -60,8 +69,9 @@ def _size(condition: Condition) -> int:
 def test_a_simpler_condition_holds_for_the_same_messages(condition: Condition) -> None:
     simple = _simple(condition)
     assert _size(simple) <= _size(condition)
-    for root, names in _messages():
-        assert simple.holds(root, names) == condition.holds(root, names), (simple, root, names)
+    for root, names, members in _messages():
+        assert simple.holds(root, names, members) == condition.holds(root, names, members), (simple, root, names)
+    assert condition_from_json(condition.to_json()) == condition
 
 
 def test_what_follows_from_the_rest_is_left_out() -> None:
@@ -74,6 +84,21 @@ def test_what_follows_from_the_rest_is_left_out() -> None:
     assert all_of([Root("a"), a]) == Root("a")
     assert any_of([Root("a"), Root("*:a")]) == Root("*:a")
     assert all_of([Root("a"), Root("*:a")]) == Root("a")
+
+
+def test_the_message_is_in_its_slice() -> None:
+    assert all_of([Root("a"), SliceHas("*:a")]) == Root("a")
+    assert any_of([Root("a"), SliceHas("a")]) == SliceHas("a")
+    assert all_of([SliceLacks("a"), SliceLacks("*:a")]) == SliceLacks("*:a")
+    assert any_of([SliceHas("a"), SliceHas("*:a")]) == SliceHas("*:a")
+
+
+def test_what_is_not_known_of_a_slice_may_be_so() -> None:
+    for condition in (SliceHas("a"), SliceLacks("a"), AllOf((SliceHas("a"), SliceLacks("*:a")))):
+        assert condition.holds("b", frozenset({"b"}))
+    assert SliceHas("a").holds("b", frozenset({"b"}), frozenset({"b", None}))
+    assert not SliceHas("a").holds("b", frozenset({"b"}), frozenset({"b"}))
+    assert not SliceLacks("a").holds("b", frozenset({"b"}), frozenset({"a", None}))
 
 
 def test_a_message_has_one_root() -> None:

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from applications import compile_rule, compile_text
-from demaq.language.explain import flow, plan, program_data, rule_data
+from demaq.language.explain import flow, plan, program_data, queue_data, queue_plan, rule_data
 from demaq.language.explain.names import Names
 from demaq.language.program import ModuleProgram, Program
 
@@ -70,9 +72,10 @@ class TestNamespaces:
             "not evaluated unless the message has (root element `p:order` and an element `Q{urn:d}item`)"
             " or root element `p:done`"
         ]
-        assert "the queue p:desk, by index: //p:ticket = qs:message()//p:ticket (known before the rule runs)" in (
-            explained(program, "reads")
-        )
+        assert (
+            "the queue p:desk, by index: //p:ticket = qs:message()//p:ticket"
+            " (known before the rule runs; one fetch for a batch)"
+        ) in explained(program, "reads")
         assert explained(program, "writes")[:2] == ["<p:closed> into outbox", "<Q{urn:d}item> into outbox"]
         assert explained(program, "prefixes") == ["p = urn:p"]
 
@@ -90,7 +93,7 @@ class TestNamespaces:
 
     def test_data_has_full_names(self, tmp_path: Path) -> None:
         program = compile_text(tmp_path, IN_NAMESPACES)
-        data = rule_data(program.rules[-1])
+        data = rule_data(program.rules[-1], program)
         assert data["name"] == "Q{urn:p}close"
         assert data["writes"][0]["roots"] == ["Q{urn:p}closed"]
         assert data["skipUnless"]["anyOf"][1] == {"root": "Q{urn:p}done"}
@@ -136,3 +139,85 @@ def test_collections_are_told_from_queues(tmp_path: Path) -> None:
     assert "\n▣ work  in slices of slices\n" in printed
     assert "\n▤ work    collection, prices.xml, read by price\n▤ unread  collection, prices.xml" in printed
     assert "the collection work" in plan(compile_rule(tmp_path, text), compile_text(tmp_path, text))
+
+
+SHARING = """
+create rule one for work if (/a and //id = 'x') then do enqueue <x>{//name}</x> into outbox
+create rule two for work
+if (/a or /b) then do enqueue <x>{//name, qs:queue('other')[//id = qs:message()//id]}</x> into outbox
+create rule three for slices
+if (/b and count(qs:slice()//id) > 1 and qs:queue('other')[//id = 'x']) then
+  do enqueue <x>{qs:slice()//id}</x> into outbox
+create rule never for work if (/a and /b) then do enqueue <x/> into outbox
+"""
+
+
+class TestShared:
+    @pytest.mark.parametrize(
+        ("name", "lines"),
+        [
+            ("one", ["a function with forget and two", "data(//id), with two", "//name, with two"]),
+            ("two", ["a function with forget, one and three", "data(//id), with one", "//name, with one"]),
+            ("three", ["a function with forget, finish and two", "qs:slice()//id, which it may need several times"]),
+            ("never", []),
+            ("admit", []),
+        ],
+    )
+    def test_of_a_rule(self, tmp_path: Path, name: str, lines: list[str]) -> None:
+        program = compile_text(tmp_path, SHARING)
+        rule = program.rule(name)
+        assert rule is not None
+        *_, told = plan(rule, program).split("\n\nXQuery\n")[0].partition("\nshares     ")
+        assert [line.strip() for line in told.splitlines()] == lines
+
+    def test_of_a_rule_as_data(self, tmp_path: Path) -> None:
+        program = compile_text(tmp_path, SHARING)
+        data = rule_data(program.rules[-3], program)
+        assert data["name"] == "two"
+        assert data["together"] == ["forget", "one", "three"]
+        assert data["once"] == [
+            {"expression": "//id", "value": "data", "rules": ["one", "two"]},
+            {"expression": "//name", "value": "items", "rules": ["one", "two"]},
+        ]
+        (found,) = (each for each in program_data(program)["rules"] if each["name"] == "two")
+        assert found == data
+
+    def test_of_a_queue_as_data(self, tmp_path: Path) -> None:
+        program = compile_text(tmp_path, SHARING)
+        data = queue_data(program.queues["work"], program)
+        assert (data["for"], data["onSlicing"]) == ("work", False)
+        assert data["rules"] == [rule_data(rule, program) for rule in program.rules_for("work")]
+        assert data["lookups"] == [{"queue": "other", "path": "//id", "rules": ["two", "three"]}]
+        first, second = data["functions"]
+        assert (first["rules"], first["roots"]) == (["forget", "one", "two"], ["a"])
+        assert (second["rules"], second["roots"]) == (["forget", "two", "three"], ["b"])
+        assert first["once"] == rule_data(program.rules[-3], program)["once"]
+        assert (first["module"], first["slicing"], first["queues"], first["apart"]) == ("main", "slices", ["work"], [])
+        assert first["xquery"].count("array {") > len(first["rules"])
+
+    def test_documents_are_kept_unless_somebody_can_tell(self, tmp_path: Path) -> None:
+        program = compile_text(tmp_path, SHARING)
+        assert "\ndocuments  of messages that rules build, kept" in queue_plan(program.queues["work"], program)
+        assert queue_data(program.queues["work"], program)["builtDocumentsKept"] is True
+        telling = "create rule telling for work if (base-uri(/)) then do reset slices key 'x'"
+        program = compile_text(tmp_path, SHARING + telling)
+        printed = queue_plan(program.queues["work"], program)
+        assert "\ndocuments  every message is parsed, since the rule telling may tell" in printed
+        assert queue_data(program.queues["work"], program)["builtDocumentsKept"] is False
+
+    def test_of_a_slicing_as_data(self, tmp_path: Path) -> None:
+        program = compile_text(tmp_path, SHARING)
+        data = queue_data(program.slicings["slices"], program)
+        assert (data["for"], data["onSlicing"]) == ("slices", True)
+        assert data["rules"] == [rule_data(rule, program) for rule in program.rules if rule.target == "slices"]
+        assert {queue for function in data["functions"] for queue in function["queues"]} == {"work", "other"}
+
+    def test_of_a_queue(self, tmp_path: Path) -> None:
+        """See the golden cases for more."""
+        program = compile_text(tmp_path, SHARING)
+        printed = queue_plan(program.queues["work"], program)
+        assert "\n           never   always skipped\n" in printed
+        assert "\nindex      //id of the queue other, for two and three: one fetch for a batch," in printed
+        for function in queue_data(program.queues["work"], program)["functions"]:
+            assert f"  {', '.join(function['rules'])}\n" in printed
+            assert function["xquery"] in printed

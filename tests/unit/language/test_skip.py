@@ -41,7 +41,59 @@ CASES = {
     "//element(a)": "an element `a`",
     "//text()": "any message",
     "count(//a) > 1": "any message",
-    "qs:slice()[/a]": "any message",
+    "not(not(/a))": "root element `a`",
+    "not(not(/a) or //b)": "root element `a`",
+    "qs:slice()": "any message",
+    "qs:slice()[/a]": "in its slice a message with root element `a`",
+    "qs:slice()[a]": "in its slice a message with root element `a`",
+    "qs:slice()/a": "in its slice a message with root element `a`",
+    "qs:slice()/a/b[c = 1]": "in its slice a message with root element `a`",
+    "qs:slice()[/a/b]": "in its slice a message with root element `a`",
+    "qs:slice()[/a/b = 1]": "in its slice a message with root element `a`",
+    "qs:slice()[/a/b]/a/c": "in its slice a message with root element `a`",
+    "qs:slice()[/a][/b]": "in its slice messages with root elements `a` and `b`",
+    "qs:slice()[/a or /b]": "in its slice a message with root element `a` or `b`",
+    "qs:slice()[1][/a]": "in its slice a message with root element `a`",
+    "exists(qs:slice()/a)": "in its slice a message with root element `a`",
+    "qs:slice()/a = 'x'": "in its slice a message with root element `a`",
+    "qs:slice()/a | qs:slice()/b": "in its slice a message with root element `a` or `b`",
+    "qs:slice()[/a] and qs:slice()[/b]": "in its slice messages with root elements `a` and `b`",
+    "/a and qs:slice()[/a or /b]": "root element `a`",
+    "/c and qs:slice()[/a]": "root element `c` and in its slice a message with root element `a`",
+    "some $x in qs:slice()/a satisfies $x = 1": "in its slice a message with root element `a`",
+    "qs:slice()/*:a": "in its slice a message with root element `*:a`",
+    "qs:slice()//a": "any message",
+    "qs:slice()[//a]": "any message",
+    "qs:slice()/*/a": "any message",
+    "qs:slice()[2]": "any message",
+    "qs:slice() ! a": "any message",
+    "count(qs:slice()/a) > 1": "any message",
+    "not(qs:slice()[/a])": "in its slice no message with root element `a`",
+    "not(qs:slice()[/a or b])": "in its slice no message with root element `a` or `b`",
+    "not(qs:slice()[exists(/a)])": "in its slice no message with root element `a`",
+    "not(qs:slice()/a)": "in its slice no message with root element `a`",
+    "not(qs:slice()/a or qs:slice()/b)": "in its slice no message with root element `a` or `b`",
+    "not(qs:slice()/a | qs:slice()/b)": "in its slice no message with root element `a` or `b`",
+    "not(qs:slice()/a and qs:slice()/b)": (
+        "in its slice no message with root element `a` or in its slice no message with root element `b`"
+    ),
+    "empty(qs:slice()/a)": "in its slice no message with root element `a`",
+    "not(exists(qs:slice()[/a]))": "in its slice no message with root element `a`",
+    "not(empty(qs:slice()[/a]))": "in its slice a message with root element `a`",
+    # Where a member with that root may be there nevertheless, nothing is said.
+    "not(qs:slice()[/a/b])": "any message",
+    "not(qs:slice()/a/b)": "any message",
+    "not(qs:slice()/a[b])": "any message",
+    "not(qs:slice()[/a and /b])": "any message",
+    "not(qs:slice()[1]/a)": "any message",
+    "not(qs:slice()[/a][1])": "any message",
+    "not(qs:slice()[qs:message()/a])": "any message",
+    "not(qs:slice()[/*])": "any message",
+    # What may fail on another member is something that the rule does.
+    "qs:slice()[xs:integer(*/n) = 1][/a]": "any message",
+    "qs:slice()[/a][xs:integer(*/n) = 1]": "in its slice a message with root element `a`",
+    "not(qs:slice()[xs:integer(*/n) = 1 or /a])": "any message",
+    "not(qs:slice()[/a or xs:integer(*/n) = 1])": "any message",
     "true()": "any message",
     "let $x := //a return $x": "any message",
     "(//a, //b)": "an element `a` or `b`",
@@ -75,6 +127,15 @@ BODIES = {
         "an element `a` and root element `x`"
     ),
     "if (//a) then (error(), do reset)": "an element `a`",
+    "if (//x) then let $a := qs:slice()[/a] let $b := $a/a return if ($b and not($a)) then do reset": (
+        "an element `x` and in its slice a message with root element `a`"
+        " and in its slice no message with root element `a`"
+    ),
+    "if (//x) then for $a in qs:slice()/a return do reset": (
+        "an element `x` and in its slice a message with root element `a`"
+    ),
+    # A variable is of the message, also where it is used for a member.
+    "if (//x) then let $a := /a return if (qs:slice()[$a]) then do reset": "an element `x`",
 }
 
 

@@ -1,11 +1,17 @@
-"""Conditions on the names of a message's elements, cheap to test before any rule is evaluated."""
+"""Conditions on the names of a message's elements, and on the root elements in its slice: cheap to test before any
+rule is evaluated."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 Shown = Callable[[str], str]
+
+Members = frozenset[str | None]
+"""The root elements of the messages in a slice; None is one that is not known."""
+
+ANY_MEMBERS: Members = frozenset({None})
 
 _DEPTH = 4  # how deep one condition is looked for in another
 _MANY = 40  # of more parts than that, nobody reads which is contained in which
@@ -16,8 +22,11 @@ class Condition(ABC):
     """What a message must meet. Names are `local`, `Q{uri}local`, or `*:local` for any namespace."""
 
     @abstractmethod
-    def holds(self, root: str, names: frozenset[str]) -> bool:
-        """For a message with this root element and elements with these names (the root's included)."""
+    def holds(self, root: str, names: frozenset[str], members: Members = ANY_MEMBERS) -> bool:
+        """For a message with this root element and elements with these names (the root's included).
+
+        `members` are those of its slice, itself among them. With one that is not known, what may hold does.
+        """
 
     @abstractmethod
     def describe(self, name: Shown = str) -> str:
@@ -29,7 +38,7 @@ class Condition(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Always(Condition):
-    def holds(self, root: str, names: frozenset[str]) -> bool:  # noqa: ARG002
+    def holds(self, root: str, names: frozenset[str], members: Members = ANY_MEMBERS) -> bool:  # noqa: ARG002
         return True
 
     def describe(self, name: Shown = str) -> str:  # noqa: ARG002
@@ -41,7 +50,7 @@ class Always(Condition):
 
 @dataclass(frozen=True, slots=True)
 class Never(Condition):
-    def holds(self, root: str, names: frozenset[str]) -> bool:  # noqa: ARG002
+    def holds(self, root: str, names: frozenset[str], members: Members = ANY_MEMBERS) -> bool:  # noqa: ARG002
         return False
 
     def describe(self, name: Shown = str) -> str:  # noqa: ARG002
@@ -55,7 +64,7 @@ class Never(Condition):
 class Root(Condition):
     name: str
 
-    def holds(self, root: str, names: frozenset[str]) -> bool:  # noqa: ARG002
+    def holds(self, root: str, names: frozenset[str], members: Members = ANY_MEMBERS) -> bool:  # noqa: ARG002
         return _matches(self.name, root)
 
     def describe(self, name: Shown = str) -> str:
@@ -69,7 +78,7 @@ class Root(Condition):
 class Contains(Condition):
     name: str
 
-    def holds(self, root: str, names: frozenset[str]) -> bool:  # noqa: ARG002
+    def holds(self, root: str, names: frozenset[str], members: Members = ANY_MEMBERS) -> bool:  # noqa: ARG002
         if self.name.startswith("*:"):
             return any(_matches(self.name, name) for name in names)
         return self.name in names
@@ -82,14 +91,53 @@ class Contains(Condition):
 
 
 @dataclass(frozen=True, slots=True)
+class SliceHas(Condition):
+    """The slice has a member with such a root element. The message itself is one."""
+
+    name: str
+
+    def holds(self, root: str, names: frozenset[str], members: Members = ANY_MEMBERS) -> bool:  # noqa: ARG002
+        if self.name in members or None in members:
+            return True
+        return self.name.startswith("*:") and any(_matches(self.name, member) for member in members if member)
+
+    def describe(self, name: Shown = str) -> str:
+        return f"in its slice a message with root element `{name(self.name)}`"
+
+    def to_json(self) -> Any:
+        return {"sliceHas": self.name}
+
+
+@dataclass(frozen=True, slots=True)
+class SliceLacks(Condition):
+    """No member of the slice has such a root element."""
+
+    name: str
+
+    def holds(self, root: str, names: frozenset[str], members: Members = ANY_MEMBERS) -> bool:  # noqa: ARG002
+        if self.name in members:
+            return False
+        return not (self.name.startswith("*:") and any(_matches(self.name, member) for member in members if member))
+
+    def describe(self, name: Shown = str) -> str:
+        return f"in its slice no message with root element `{name(self.name)}`"
+
+    def to_json(self) -> Any:
+        return {"sliceLacks": self.name}
+
+
+@dataclass(frozen=True, slots=True)
 class AllOf(Condition):
     parts: tuple[Condition, ...]
 
-    def holds(self, root: str, names: frozenset[str]) -> bool:
-        return all(part.holds(root, names) for part in self.parts)
+    def holds(self, root: str, names: frozenset[str], members: Members = ANY_MEMBERS) -> bool:
+        return all(part.holds(root, names, members) for part in self.parts)
 
     def describe(self, name: Shown = str) -> str:
-        return " and ".join(_nested(part, AnyOf, name) for part in self.parts)
+        """Conditions of one kind on the slice are told together."""
+        groups = _grouped(self.parts, (SliceHas, SliceLacks))
+        several = any(len(group) > 1 for group in groups)
+        return (", and " if several else " and ").join(_requirements(group, name) for group in groups)
 
     def to_json(self) -> Any:
         return {"allOf": [part.to_json() for part in self.parts]}
@@ -99,16 +147,14 @@ class AllOf(Condition):
 class AnyOf(Condition):
     parts: tuple[Condition, ...]
 
-    def holds(self, root: str, names: frozenset[str]) -> bool:
-        return any(part.holds(root, names) for part in self.parts)
+    def holds(self, root: str, names: frozenset[str], members: Members = ANY_MEMBERS) -> bool:
+        return any(part.holds(root, names, members) for part in self.parts)
 
     def describe(self, name: Shown = str) -> str:
         """Alternatives of one kind are told together: root element `a` or `b`."""
-        groups: dict[object, list[Condition]] = {}
-        for part in self.parts:
-            groups.setdefault(type(part) if isinstance(part, Root | Contains) else part, []).append(part)
-        several = any(len(group) > 1 for group in groups.values())
-        return (", or " if several else " or ").join(_alternatives(group, name) for group in groups.values())
+        groups = _grouped(self.parts, (Root, Contains, SliceHas))
+        several = any(len(group) > 1 for group in groups)
+        return (", or " if several else " or ").join(_alternatives(group, name) for group in groups)
 
     def to_json(self) -> Any:
         return {"anyOf": [part.to_json() for part in self.parts]}
@@ -116,6 +162,13 @@ class AnyOf(Condition):
 
 ALWAYS = Always()
 NEVER = Never()
+
+_NAMED: Mapping[str, Callable[[str], Condition]] = {
+    "root": Root,
+    "contains": Contains,
+    "sliceHas": SliceHas,
+    "sliceLacks": SliceLacks,
+}
 
 
 def condition_from_json(data: Any) -> Condition:
@@ -127,8 +180,8 @@ def condition_from_json(data: Any) -> Condition:
     if isinstance(data, bool):
         return ALWAYS if data else NEVER
     ((kind, value),) = data.items()
-    if kind in ("root", "contains"):
-        return Root(value) if kind == "root" else Contains(value)
+    if kind in _NAMED:
+        return _NAMED[kind](value)
     parts = tuple(condition_from_json(part) for part in value)
     return AllOf(parts) if kind == "allOf" else AnyOf(parts)
 
@@ -173,6 +226,31 @@ def names_in(condition: Condition) -> Iterable[str]:
     elif isinstance(condition, AllOf | AnyOf):
         for part in condition.parts:
             yield from names_in(part)
+
+
+def roots_in(condition: Condition) -> Iterable[str]:
+    """The names of root elements that a condition mentions."""
+    if isinstance(condition, Root):
+        yield condition.name
+    elif isinstance(condition, AllOf | AnyOf):
+        for part in condition.parts:
+            yield from roots_in(part)
+
+
+def left_for_slice(condition: Condition, names: tuple[str, frozenset[str]] | None) -> Condition:
+    """What is still to be asked of the slice of a message with such a root element and elements; None if not known.
+
+    >>> left_for_slice(any_of([Root("a"), SliceHas("b")]), ("c", frozenset({"c"}))).describe()
+    'in its slice a message with root element `b`'
+    """
+    if isinstance(condition, AllOf | AnyOf):
+        parts = (left_for_slice(part, names) for part in condition.parts)
+        return all_of(parts) if isinstance(condition, AllOf) else any_of(parts)
+    if isinstance(condition, SliceHas | SliceLacks):
+        return condition
+    if isinstance(condition, Never):
+        return NEVER
+    return ALWAYS if names is None or condition.holds(*names) else NEVER
 
 
 def possible_roots(condition: Condition) -> frozenset[str] | None:
@@ -235,6 +313,14 @@ def _implies(one: Condition, other: Condition, depth: int = _DEPTH) -> bool:
         return True
     if isinstance(one, AllOf):
         return any(_implies(part, other, depth - 1) for part in one.parts)
+    return _implies_named(one, other)
+
+
+def _implies_named(one: Condition, other: Condition) -> bool:
+    if isinstance(one, SliceLacks) and isinstance(other, SliceLacks):
+        return _matches(one.name, other.name)
+    if isinstance(one, Root | SliceHas) and isinstance(other, SliceHas):
+        return _matches(other.name, one.name)
     if not isinstance(one, Root | Contains) or not isinstance(other, Root | Contains):
         return False
     # The root is one of the elements, but an element need not be the root.
@@ -254,14 +340,43 @@ def _rules_out(root: Root, part: Condition) -> bool:
     return isinstance(part, AllOf) and any(_rules_out(root, each) for each in part.parts)
 
 
-def _alternatives(group: list[Condition], name: Shown) -> str:
+def _grouped(parts: Iterable[Condition], kinds: tuple[type, ...]) -> list[list[Condition]]:
+    """Parts of the same kind together, of these kinds; each other by itself."""
+    groups: dict[object, list[Condition]] = {}
+    for part in parts:
+        groups.setdefault(type(part) if isinstance(part, kinds) else part, []).append(part)
+    return list(groups.values())
+
+
+def _alternatives(group: Sequence[Condition], name: Shown) -> str:
     """
     >>> _alternatives([Root("a"), Root("b"), Root("c")], str)
     'root element `a`, `b` or `c`'
     """
-    names = [f"`{name(part.name)}`" for part in group[1:] if isinstance(part, Root | Contains)]
-    said = ", ".join([_nested(group[0], AllOf, name), *names[:-1]])
-    return f"{said} or {names[-1]}" if names else said
+    return _listed([_nested(group[0], AllOf, name), *_shown(group[1:], name)], "or")
+
+
+def _requirements(group: Sequence[Condition], name: Shown) -> str:
+    """
+    >>> _requirements([SliceHas("a"), SliceHas("b")], str)
+    'in its slice messages with root elements `a` and `b`'
+    >>> _requirements([SliceLacks("a"), SliceLacks("b")], str)
+    'in its slice no message with root element `a` or `b`'
+    """
+    if len(group) == 1:
+        return _nested(group[0], AnyOf, name)
+    if isinstance(group[0], SliceLacks):
+        return _listed([group[0].describe(name), *_shown(group[1:], name)], "or")
+    return f"in its slice messages with root elements {_listed(_shown(group, name), 'and')}"
+
+
+def _shown(group: Sequence[Condition], name: Shown) -> list[str]:
+    named = Root | Contains | SliceHas | SliceLacks
+    return [f"`{name(part.name)}`" for part in group if isinstance(part, named)]
+
+
+def _listed(texts: Sequence[str], word: str) -> str:
+    return f"{', '.join(texts[:-1])} {word} {texts[-1]}" if len(texts) > 1 else texts[0]
 
 
 def _nested(part: Condition, kind: type, name: Shown) -> str:

@@ -13,7 +13,7 @@ from demaq.language import qs
 from demaq.language.analysis.bindings import Bindings, value_of
 from demaq.language.analysis.focus import depends_on_focus, with_same_focus
 from demaq.language.analysis.paths import MessagePath, absolute_text, is_function
-from demaq.language.analysis.skip import is_total
+from demaq.language.analysis.total import is_total
 from demaq.language.linked import LinkedRule
 from demaq.xquery.analysis.context import FN
 from demaq.xquery.tree import (

@@ -27,11 +27,14 @@ class MessagePath:
     deep: tuple[bool, ...]
 
 
+NO_STEPS = MessagePath((), ())
+
+
 def message_path(expr: Expr, bindings: Bindings) -> MessagePath | None:
     """The path that an expression takes into the message, if it is one. The focus is the message itself."""
     expr = value_of(expr, bindings)
     if isinstance(expr, ContextItem) or qs.is_call(expr, qs.MESSAGE) or qs.is_call(expr, _FN_ROOT, 0):
-        return MessagePath((), ())
+        return NO_STEPS
     if isinstance(expr, AxisStep):
         return MessagePath((expr,), (False,))
     if isinstance(expr, Filter):
@@ -39,12 +42,13 @@ def message_path(expr: Expr, bindings: Bindings) -> MessagePath | None:
     if not isinstance(expr, Path):
         return None
     if expr.leading:
-        return _extended(MessagePath((), ()), expr.steps, (expr.leading, *expr.separators))
+        return extended(NO_STEPS, expr.steps, (expr.leading, *expr.separators))
     start = message_path(expr.steps[0], bindings)
-    return None if start is None else _extended(start, expr.steps[1:], expr.separators)
+    return None if start is None else extended(start, expr.steps[1:], expr.separators)
 
 
-def _extended(start: MessagePath, steps: tuple[Expr, ...], separators: tuple[str, ...]) -> MessagePath:
+def extended(start: MessagePath, steps: tuple[Expr, ...], separators: tuple[str, ...]) -> MessagePath:
+    """A path with further steps behind it."""
     deep = tuple(separator == "//" for separator in separators[: len(steps)])
     return MessagePath((*start.steps, *steps), (*start.deep, *deep))
 

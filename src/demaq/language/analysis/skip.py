@@ -1,4 +1,4 @@
-"""The condition on element names that a message must meet for a rule to do anything.
+"""The condition on element names that a message, and its slice, must meet for a rule to do anything.
 
 It is necessary, not sufficient. Where it does not hold, evaluating the rule would give no action and raise no error
 (an error is something that a rule does, too), so that the rule can be skipped. For every function here: when the
@@ -8,10 +8,11 @@ nothing. What stands behind something that may fail does therefore not count.
 
 from collections.abc import Callable
 
-from demaq.language import qs
-from demaq.language.analysis.bindings import Bindings, value_of
-from demaq.language.analysis.condition import ALWAYS, NEVER, Condition, Contains, Root, all_of, any_of
+from demaq.language.analysis.bindings import NO_BINDINGS, Bindings, value_of
+from demaq.language.analysis.condition import ALWAYS, NEVER, Condition, Contains, Root, SliceLacks, all_of, any_of
+from demaq.language.analysis.members import SlicePath, found_roots, of_some_member, slice_path
 from demaq.language.analysis.paths import (
+    NO_STEPS,
     MessagePath,
     is_child_step,
     is_function,
@@ -19,13 +20,10 @@ from demaq.language.analysis.paths import (
     message_path,
     step_name,
 )
-from demaq.language.tree import ACTIONS
+from demaq.language.analysis.total import is_total, is_total_predicate, is_total_test
 from demaq.xquery.tree import (
     AxisStep,
     Comparison,
-    ContextItem,
-    DirectElement,
-    Enclosed,
     Expr,
     Filter,
     Flwor,
@@ -33,19 +31,12 @@ from demaq.xquery.tree import (
     FunctionCall,
     If,
     Let,
-    Literal,
     Logical,
-    Node,
-    Number,
-    Path,
     Quantified,
     Sequence,
     SetOperation,
-    String,
     TypeSwitch,
-    VarRef,
     Where,
-    children,
 )
 
 
@@ -64,7 +55,7 @@ def skip_condition(body: Expr, bindings: Bindings) -> Condition:
 
 def _conditional(body: If, bindings: Bindings) -> Condition:
     met = needs_true(body.condition, bindings)
-    inner = skip_condition(body.then, bindings) if _is_total_test(body.condition, bindings) else ALWAYS
+    inner = skip_condition(body.then, bindings) if is_total_test(body.condition, bindings) else ALWAYS
     otherwise = NEVER if body.otherwise is None else skip_condition(body.otherwise, bindings)
     return any_of([all_of([met, inner]), otherwise])
 
@@ -78,7 +69,7 @@ def _flwor(body: Flwor, bindings: Bindings) -> Condition:
             safe = clause.type is None and is_total(clause.source, bindings)
         elif isinstance(clause, Where):
             conditions.append(needs_true(clause.condition, bindings))
-            safe = _is_total_test(clause.condition, bindings)
+            safe = is_total_test(clause.condition, bindings)
         else:
             safe = isinstance(clause, Let) and clause.type is None and is_total(clause.value, bindings)
         if not safe:
@@ -105,9 +96,50 @@ def needs_true(expr: Expr, bindings: Bindings) -> Condition:
     if is_function(expr, "false", 0):
         return NEVER
     if is_function(expr, "not", 1):
-        negated = value_of(_argument(expr), bindings)
-        return needs_items(_argument(negated), bindings) if is_function(negated, "empty", 1) else ALWAYS
+        return needs_false(_argument(expr), bindings)
+    if is_function(expr, "empty", 1):
+        return needs_nothing(_argument(expr), bindings)
     return needs_items(expr, bindings)
+
+
+def needs_false(expr: Expr, bindings: Bindings) -> Condition:
+    """What a message must meet for an expression not to be true. Where it does not hold, it is, and raises nothing."""
+    expr = value_of(expr, bindings)
+    if isinstance(expr, Logical):
+        return _false_logical(expr, bindings)
+    if is_function(expr, "not", 1):
+        return needs_true(_argument(expr), bindings)
+    if is_function(expr, "empty", 1):
+        return needs_items(_argument(expr), bindings)
+    if is_function(expr, "exists", 1):
+        return needs_nothing(_argument(expr), bindings)
+    if is_function(expr, "boolean", 1):
+        return needs_false(_argument(expr), bindings)
+    return needs_nothing(expr, bindings)
+
+
+def _false_logical(expr: Logical, bindings: Bindings) -> Condition:
+    if expr.op == "and":
+        return any_of(needs_false(operand, bindings) for operand in expr.operands)
+    conditions = []
+    for operand in expr.operands:
+        conditions.append(needs_false(operand, bindings))
+        if not is_total_test(operand, bindings):
+            break
+    return all_of(conditions)
+
+
+def needs_nothing(expr: Expr, bindings: Bindings) -> Condition:
+    """What must be so for an expression to be empty. Where it is not, it gives nodes and nothing else, and no error."""
+    expr = value_of(expr, bindings)
+    if isinstance(expr, SetOperation) and expr.op == "union":
+        is_safe = all(
+            is_message_source(side, bindings) and is_total(side, bindings) for side in (expr.left, expr.right)
+        )
+        return all_of(needs_nothing(side, bindings) for side in (expr.left, expr.right)) if is_safe else ALWAYS
+    found = slice_path(expr, bindings)
+    roots = frozenset() if found is None else found_roots(found, bindings)
+    return all_of(SliceLacks(root) for root in sorted(roots))
 
 
 def _logical(expr: Logical, bindings: Bindings) -> Condition:
@@ -116,7 +148,7 @@ def _logical(expr: Logical, bindings: Bindings) -> Condition:
     conditions = []
     for operand in expr.operands:
         conditions.append(needs_true(operand, bindings))
-        if not _is_total_test(operand, bindings):
+        if not is_total_test(operand, bindings):
             break
     return all_of(conditions)
 
@@ -140,7 +172,7 @@ def _quantified(expr: Quantified, bindings: Bindings) -> Condition:
 
 def _either(expr: If, bindings: Bindings, need: Callable[[Expr, Bindings], Condition]) -> Condition:
     otherwise = NEVER if expr.otherwise is None else need(expr.otherwise, bindings)
-    then = need(expr.then, bindings) if _is_total_test(expr.condition, bindings) else ALWAYS
+    then = need(expr.then, bindings) if is_total_test(expr.condition, bindings) else ALWAYS
     return any_of([all_of([needs_true(expr.condition, bindings), then]), otherwise])
 
 
@@ -150,6 +182,9 @@ def needs_items(expr: Expr, bindings: Bindings) -> Condition:
     path = message_path(expr, bindings)
     if path is not None:
         return path_condition(path, bindings)
+    found = slice_path(expr, bindings)
+    if found is not None:
+        return _slice_condition(found, bindings)
     if isinstance(expr, Filter):
         return needs_items(expr.base, bindings)
     if isinstance(expr, Sequence):
@@ -162,6 +197,20 @@ def needs_items(expr: Expr, bindings: Bindings) -> Condition:
         sources = [clause for clause in expr.clauses[:1] if isinstance(clause, For) and not clause.allowing_empty]
         return all_of(needs_items(clause.source, bindings) for clause in sources)
     return ALWAYS
+
+
+def _slice_condition(found: SlicePath, bindings: Bindings) -> Condition:
+    """What the slice must be like for a path into its members to find something."""
+    members = value_of(found.members, bindings)
+    if not isinstance(members, Filter):
+        return of_some_member(path_condition(found.path, bindings))
+    conditions = [_slice_condition(SlicePath(members.base, NO_STEPS), bindings)]
+    if is_total(members.base, bindings):
+        # In the predicate, variables are not followed: their values are of the message, not of the member.
+        conditions.append(of_some_member(needs_true(members.predicate, NO_BINDINGS)))
+    if is_total(members, bindings):
+        conditions.append(of_some_member(path_condition(found.path, bindings)))
+    return all_of(conditions)
 
 
 def _set_operation(expr: SetOperation, bindings: Bindings) -> Condition:
@@ -182,73 +231,9 @@ def path_condition(path: MessagePath, bindings: Bindings) -> Condition:
         if name is not None:
             is_root = number == 0 and not deep and is_child_step(step)
             conditions.append(Root(name) if is_root else Contains(name))
-        if not all(_is_total_predicate(predicate, bindings) for predicate in step.predicates):
+        if not all(is_total_predicate(predicate, bindings) for predicate in step.predicates):
             break
     return all_of(conditions)
-
-
-def is_total(expr: Node, bindings: Bindings) -> bool:
-    """Can evaluating this raise no error? Only what is certain counts."""
-    if isinstance(expr, Literal):
-        return True
-    if isinstance(expr, AxisStep):
-        return all(_is_total_predicate(predicate, bindings) for predicate in expr.predicates)
-    if isinstance(expr, Path) and not all(isinstance(step, AxisStep) for step in expr.steps[1:]):
-        return False  # a step that is no axis step may give what is no node
-    if isinstance(expr, Path | Sequence | Logical | DirectElement | Enclosed | If):
-        return all(is_total(child, bindings) for child in children(expr) if isinstance(child, Expr | Enclosed))
-    if isinstance(expr, FunctionCall):
-        return _is_total_call(expr, bindings)
-    if isinstance(expr, Filter):
-        return is_total(expr.base, bindings) and _is_total_predicate(expr.predicate, bindings)
-    if isinstance(expr, Comparison):
-        sides = (expr.left, expr.right)
-        return expr.op in ("=", "!=") and all(
-            _is_untyped_or_text(side, bindings) and is_total(side, bindings) for side in sides
-        )
-    return isinstance(expr, (VarRef, ContextItem, *ACTIONS))
-
-
-def _is_total_predicate(expr: Expr, bindings: Bindings) -> bool:
-    return isinstance(expr, Number) or _is_total_test(expr, bindings)
-
-
-def _is_total_test(expr: Expr, bindings: Bindings) -> bool:
-    """Can testing this raise no error? A sequence of several atomic values has no truth value, for example."""
-    tested = value_of(expr, bindings)
-    if isinstance(tested, Logical):
-        return all(_is_total_test(operand, bindings) for operand in tested.operands)
-    has_truth = (
-        isinstance(tested, Comparison)
-        or _is_path_of_nodes(tested, bindings)
-        or (isinstance(tested, FunctionCall) and any(is_function(tested, name) for name in (*_TOTAL, *_TESTS)))
-        or (isinstance(tested, Filter | Path) and is_message_source(tested, bindings))
-    )
-    return has_truth and is_total(expr, bindings)
-
-
-_TOTAL = ("exists", "empty", "true", "false", "count", "collection")
-_TESTS = ("not", "boolean")
-
-
-def _is_total_call(expr: FunctionCall, bindings: Bindings) -> bool:
-    if any(is_function(expr, name, 1) for name in _TESTS):
-        return _is_total_test(expr.args[0], bindings)
-    of_node = any(qs.is_call(expr, name) for name in (qs.MESSAGE, qs.SLICE, qs.SLICEKEY, qs.QUEUE))
-    of_literal = all(isinstance(arg, String) for arg in expr.args)
-    if of_node or qs.is_call(expr, qs.PROPERTY, 1):
-        return of_literal
-    return any(is_function(expr, name) for name in _TOTAL) and all(is_total(arg, bindings) for arg in expr.args)
-
-
-def _is_untyped_or_text(expr: Expr, bindings: Bindings) -> bool:
-    """Nodes of messages carry no types, so that `=` compares them as text."""
-    return isinstance(expr, String) or _is_path_of_nodes(expr, bindings)
-
-
-def _is_path_of_nodes(expr: Expr, bindings: Bindings) -> bool:
-    path = message_path(expr, bindings)
-    return path is not None and all(isinstance(step, AxisStep) for step in path.steps)
 
 
 def _argument(expr: Expr) -> Expr:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from demaq.drawing import Edge, Graph, Line, Node, Rank, Shape, Tone
+from demaq.language.analysis.condition import ALWAYS, NEVER
 from demaq.language.explain.names import Names, names_of
 from demaq.language.program import Program, Rule
 from demaq.model import SYSTEM_ERRORS, Queue, QueueKind, QueueMode
@@ -83,8 +84,13 @@ def _nodes(program: Program, names: Names, fed: set[str]) -> Iterator[Node]:
             label=names(rule.name),
             shape=Shape.ROUNDED,
             tone=Tone.NEUTRAL,
-            tooltip=f"rule {rule.name} for {rule.target}: runs for {rule.skip.describe()}",
+            tooltip=f"rule {rule.name} for {rule.target}: runs for {_messages(rule)}",
         )
+
+
+def _messages(rule: Rule) -> str:
+    met = rule.skip.describe()
+    return met if rule.skip in (ALWAYS, NEVER) else f"a message that has {met}"
 
 
 def _queue_node(queue: Queue, names: Names, *, takes_errors: bool, is_fed: bool) -> Node:

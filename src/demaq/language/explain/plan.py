@@ -1,16 +1,17 @@
 """The plan of one rule, in words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from demaq.diagnostics import Paint, plain
 from demaq.language.analysis.condition import ALWAYS, NEVER
 from demaq.language.analysis.reads import QueueRead
 from demaq.language.analysis.writes import Write
+from demaq.language.explain.functions import functions, queues_of, shared_by
+from demaq.language.explain.lines import headed, listed
 from demaq.language.explain.names import Names, names_of
+from demaq.language.explain.queue import shown
 from demaq.language.program import Program, Rule
 from demaq.model import QueueKind
-
-_WIDTH = 10
 
 
 def plan(rule: Rule, program: Program, paint: Paint = plain) -> str:
@@ -18,18 +19,17 @@ def plan(rule: Rule, program: Program, paint: Paint = plain) -> str:
     names = names_of(program, rule)
     place = f"{rule.span.source.name}:{rule.span.line}"
     lines = [paint(f"rule {names(rule.name)}", "bold") + paint(f"  module {rule.module}, {place}", "frame"), ""]
-    for heading, texts in (
+    rows = (
         ("trigger", _trigger(rule)),
         ("skip", _skip(rule)),
         ("reads", _reads(rule)),
         ("writes", _writes(rule)),
         ("errors", _errors(rule)),
         ("retention", _retention(rule, program)),
+        ("shares", _shares(rule, program)),
         ("prefixes", _prefixes(names)),  # the last, when it is known which were used
-    ):
-        for number, text in enumerate(texts):
-            label = heading if number == 0 else ""
-            lines.append(f"{paint(label.ljust(_WIDTH), 'hint')} {names(text)}")
+    )
+    lines += headed(((heading, map(names, texts)) for heading, texts in rows), paint)
     lines += ["", paint("XQuery", "hint"), "", rule.query.text]
     return "\n".join(lines)
 
@@ -75,7 +75,8 @@ def _queue_read(access: QueueRead) -> str:
     if access.path is None:
         return f"the queue {access.queue}, all retained messages"
     when = "known before the rule runs" if access.early else "known as the rule runs"
-    return f"the queue {access.queue}, by index: {access.path} = {' '.join(access.key.split())} ({when})"
+    how = f"{when}; one fetch for a batch"
+    return f"the queue {access.queue}, by index: {access.path} = {' '.join(access.key.split())} ({how})"
 
 
 def _writes(rule: Rule) -> Iterator[str]:
@@ -134,6 +135,21 @@ def _fate_of_new(write: Write, program: Program) -> str:
 
 def _is_echo(queue: str, program: Program) -> bool:
     return queue in program.queues and program.queues[queue].kind is QueueKind.ECHO
+
+
+def _shares(rule: Rule, program: Program) -> Iterator[str]:
+    """With which rules it is evaluated together, and what is evaluated once for them."""
+    own = [function for function in functions(program, queues_of(rule)) if rule.name in function.rules]
+    others = _without(rule, (other for function in own for other in function.rules))
+    if others:
+        yield f"a function with {listed(others)}"
+    for shared in shared_by(rule, own):
+        others = _without(rule, shared.rules)
+        yield f"{shown(shared)}, {f'with {listed(others)}' if others else 'which it may need several times'}"
+
+
+def _without(rule: Rule, names: Iterable[str]) -> list[str]:
+    return [name for name in dict.fromkeys(names) if name != rule.name]
 
 
 def _prefixes(names: Names) -> Iterator[str]:

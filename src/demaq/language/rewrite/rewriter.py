@@ -7,6 +7,7 @@ from typing import Any
 from demaq.diagnostics import Span
 from demaq.language import qs
 from demaq.language import tree as lt
+from demaq.language.analysis.bodies import Built
 from demaq.language.analysis.calls import function_key
 from demaq.language.analysis.lookups import Access, Key, last_of_spine
 from demaq.language.linked import LinkedModule
@@ -21,6 +22,7 @@ from demaq.xquery.parser import parse_sequence_type
 
 _PREFIXES = {RUNTIME: PREFIX, XS: "xs", FN: "fn"}
 _UPDATING = "Q{http://www.w3.org/2012/xquery}updating"
+_NONE_BUILT = Built()
 _FROM_NOW = {"current-dateTime": None, "current-date": "date", "current-time": "time"}
 
 
@@ -38,6 +40,7 @@ class Rewriter(t.Transformer):
         bare: bool = True,
         refused: frozenset[int] = frozenset(),
         accesses: Iterable[Access] = (),
+        built: Built = _NONE_BUILT,
     ) -> None:
         self._module = module
         self._symbols = symbols
@@ -50,6 +53,7 @@ class Rewriter(t.Transformer):
         self._keys: dict[int, t.Node | None] = {
             id(access.key.value): None for access in self._lookups.values() if access.key is not None
         }
+        self._built = built  # elements that are nothing but messages
         self._bare = bare  # whether the prefixes `demaq`, `xs` and `fn` mean what they should everywhere
         self._functions: dict[str, Callable[[t.FunctionCall], t.Expr]] = {
             qs.MESSAGE: lambda call: self.variable("message", call.span),
@@ -69,6 +73,8 @@ class Rewriter(t.Transformer):
         access = self._lookups.get(id(node))
         if access is not None and access.key is not None:
             return self._lookup(access, access.key)
+        if id(node) in self._built.elements:
+            return t.Computed(node.span, "document", None, super().visit(node))
         if id(node) not in self._keys:
             return super().visit(node)
         if self._keys[id(node)] is None:  # a key stands in the lookup and in the predicate: one tree for both
@@ -193,7 +199,8 @@ class Rewriter(t.Transformer):
         clauses = {symbol(clause.name, self._module.context): clause for clause in node.properties}
         entries = tuple(self._property_entry(clause) for clause in clauses.values())
         properties = t.MapConstructor(node.span, entries)
-        return self.call("enqueue", node.span, queue, self.visit(node.body), properties)
+        action = "enqueue-built" if id(node.body) in self._built.enqueued else "enqueue"
+        return self.call(action, node.span, queue, self.visit(node.body), properties)
 
     def _property_entry(self, clause: lt.WithProperty) -> t.MapEntry:
         name = symbol(clause.name, self._module.context)

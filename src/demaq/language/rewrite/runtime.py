@@ -1,15 +1,14 @@
 """The names that generated XQuery uses, and the functions behind them.
 
-A rule becomes a function of five arguments. Actions become calls that give back what is to be done, as maps.
+A rule becomes a function of five arguments. Actions become calls that give back what is to be done, as arrays.
 """
 
 from demaq.xquery import parse
-from demaq.xquery.analysis.context import XS
+from demaq.xquery.analysis.context import BASE, XS
 from demaq.xquery.tree import Declaration
 
 ERR = "http://www.w3.org/2005/xqt-errors"
 RUNTIME = "http://demaq.org/runtime"
-BASE = "http://demaq.org/"  # or the engine would take the folder in which the node happens to run
 PREFIX = "demaq"
 RESERVED_PREFIXES = frozenset({PREFIX, "qs", "sys", "xs", "fn", "xml", "xmlns"})
 
@@ -28,14 +27,19 @@ declare base-uri "{BASE}";
 declare namespace {PREFIX} = "{RUNTIME}";
 declare namespace xs = "{XS}";
 
-declare function demaq:enqueue($queue as xs:string, $body as node(), $properties as map(*)) as map(*) {{
-  map {{ "do" : "enqueue", "queue" : $queue, "body" : $body, "properties" : $properties }}
+declare function demaq:enqueue($queue as xs:string, $body as node(), $properties as map(*)) as array(*) {{
+  [ "enqueue", $queue, $body, $properties ]
 }};
-declare function demaq:reset($slicing as xs:string, $key as xs:anyAtomicType?) as map(*) {{
-  map {{ "do" : "reset", "slicing" : $slicing, "key" : $key }}
+declare function demaq:enqueue-built(
+  $queue as xs:string, $body as document-node(), $properties as map(*)
+) as array(*) {{
+  [ "enqueue", $queue, $body, $properties, true() ]
 }};
-declare function demaq:raise($event as xs:string, $parameters as map(*)) as map(*) {{
-  map {{ "do" : "raise", "event" : $event, "parameters" : $parameters }}
+declare function demaq:reset($slicing as xs:string, $key as xs:anyAtomicType?) as array(*) {{
+  [ "reset", $slicing, $key ]
+}};
+declare function demaq:raise($event as xs:string, $parameters as map(*)) as array(*) {{
+  [ "raise", $event, $parameters ]
 }};
 declare function demaq:queue($view as map(*), $name as xs:string) as document-node()* {{
   $view("queue")($name)

@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import or_
 
 from demaq.diagnostics import Span
+from demaq.language.analysis.bodies import Built, built_bodies
 from demaq.language.analysis.lookups import Access, accesses, body_accesses
 from demaq.language.linked import LinkedModule, LinkedRule, LinkedValue
 from demaq.language.rewrite.implicit import Implicit, implicit_parameters
@@ -36,7 +39,10 @@ def module_code(module: LinkedModule, symbols: Symbols, refused: frozenset[int])
     accesses = [
         access for function in module.functions.values() for access in body_accesses(function.body, function.bindings)
     ]
-    rewriter = Rewriter(module, symbols, implicit, bare=bare, refused=refused, accesses=accesses)
+    built = (built_bodies(function.body, function.bindings, module) for function in module.functions.values())
+    rewriter = Rewriter(
+        module, symbols, implicit, bare=bare, refused=refused, accesses=accesses, built=reduce(or_, built, Built())
+    )
     own = [rewriter.visit(_repaired(declaration)) for declaration in _allowed(module.prolog)]
     names = [declaration for declaration in own if isinstance(declaration, _ABOUT_NAMES)]
     rest = [declaration for declaration in own if not isinstance(declaration, _ABOUT_NAMES)]
@@ -95,6 +101,7 @@ def _rule_rewriter(rule: LinkedRule, code: ModuleCode, found: Iterable[Access] =
         bare=not _shadows(rule.body),
         refused=code.refused,
         accesses=found,
+        built=built_bodies(rule.body, rule.bindings, rule.module),
     )
 
 

@@ -9,8 +9,8 @@ _COMMENT = re.compile(r"^--.*\n", re.MULTILINE)
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 
 COLUMNS = (
-    "id, queue, body, properties, created, origin, cause, rule, rank, priority, due, position, processed, version,"
-    " failed, retained, held, keys"
+    "id, queue, body, cast(properties as text), created, origin, cause, rule, rank, priority, due, position,"
+    " processed, version, failed, retained, held, keys"
 )
 _LIGHT = COLUMNS.replace("body", "''")  # without what makes them large
 

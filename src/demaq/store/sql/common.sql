@@ -12,8 +12,8 @@ select value from meta where name = 'position';
 update meta set value = :position where name = 'position' and value < :position;
 
 -- name: insert_message
-insert into message (id, queue, body, properties, created, origin, cause, rule, rank, priority, due, keys)
-values (:id, :queue, :body, :properties, :created, :origin, :cause, :rule, :rank, :priority, :due, :keys);
+insert into message (id, created, queue, body, properties, origin, cause, rule, rank, priority, due, keys)
+values (:id, :created, :queue, :body, :properties, :origin, :cause, :rule, :rank, :priority, :due, :keys);
 
 -- name: count_in
 -- The ledger, when messages come into a queue.

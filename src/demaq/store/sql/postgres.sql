@@ -30,14 +30,18 @@ select {columns} from message where id = any(:ids);
 -- name: messages_light
 select {light} from message where id = any(:ids);
 
+-- name: bodies
+select id, body from message where id = any(:ids);
+
+-- name: heads
+select id, left(body, :length) from message where id = any(:ids);
+
 -- name: release
--- Messages lose a slice each time that they are named; gives those that have none left.
-update message set retained = retained - lost.number
+-- Messages lose a slice each time that they are named; gives how many they have left.
+update message
+set retained = retained - lost.number, ended = case when retained - lost.number + held = 0 then :at else ended end
 from (select id, count(*) as number from unnest(:ids::bigint[]) as s (id) group by id) as lost
 where message.id = lost.id returning message.id, message.retained + message.held;
-
--- name: end_messages
-update message set ended = :at where id = any(:ids);
 
 -- name: forget_entries
 delete from entry where message = any(:ids);
@@ -59,6 +63,20 @@ from unnest(:messages::bigint[], :positions::bigint[], :ats::bigint[], :versions
             :retaineds::bigint[], :helds::bigint[], :endeds::bigint[])
   as done (id, position, at, version, failed, retained, held, ended)
 where message.id = done.id and message.position is null;
+
+-- name: insert_staged
+-- Messages that were put aside come into the log.
+insert into message (id, queue, body, properties, created, origin, cause, rule, rank, priority, due, keys)
+select wanted.id, queue, body, properties, :created, origin, cause, rule, rank, priority, due, keys
+from unnest(:ids::bigint[], :numbers::bigint[]) as wanted (id, number)
+join staged on staged.stage = :stage and staged.number = wanted.number;
+
+-- name: discard
+delete from staged where stage = any(:stages);
+
+-- name: discard_old
+-- What processes left behind that are gone for sure.
+delete from staged where at < now() - interval '1 day';
 
 -- name: insert_member_all
 insert into member (slicing, key, position, message)

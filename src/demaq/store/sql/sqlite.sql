@@ -32,14 +32,18 @@ select {columns} from message where id in (select value from json_each(:ids));
 -- name: messages_light
 select {light} from message where id in (select value from json_each(:ids));
 
+-- name: bodies
+select id, body from message where id in (select value from json_each(:ids));
+
+-- name: heads
+select id, substr(body, 1, :length) from message where id in (select value from json_each(:ids));
+
 -- name: release
--- Messages lose a slice each time that they are named; gives those that have none left.
-update message set retained = retained - lost.number
+-- Messages lose a slice each time that they are named; gives how many they have left.
+update message
+set retained = retained - lost.number, ended = case when retained - lost.number + held = 0 then :at else ended end
 from (select value as id, count(*) as number from json_each(:ids) group by value) as lost
 where message.id = lost.id returning message.id, message.retained + message.held;
-
--- name: end_messages
-update message set ended = :at where id in (select value from json_each(:ids));
 
 -- name: forget_entries
 delete from entry where message in (select value from json_each(:ids));

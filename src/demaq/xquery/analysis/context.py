@@ -17,6 +17,7 @@ from demaq.xquery.tree import (
 
 FN = NAMESPACES["fn"]
 LOCAL = NAMESPACES["local"]
+BASE = "http://demaq.org/"  # of queries; or the engine would take the folder in which the node happens to run
 XS = NAMESPACES["xs"]
 _RESERVED = frozenset(NAMESPACES[prefix] for prefix in ("xml", "xs", "xsi", "fn", "math", "map", "array"))
 
