@@ -11,8 +11,9 @@ the first batch to the last one, when Spark has started and all requests are in 
   many processes at once as the case has cores, which do nothing else: every document is parsed, every rule evaluated.
   It is measured before, between and after the cases, and the best counts;
 - the most memory that the node took, the Java beside it, and the largest process that evaluates rules;
-- the seconds of each stage: `read` what waits; `evaluate` is the job, or the local worker; `exchange` is what the node
-  does to get a batch there and outcomes back; `settle`; `commit`; `count` is the ledger; and what is left.
+- the seconds of each stage in the node: `read` what waits; `evaluate` is waiting for a job, or for the local worker,
+  which evaluates the next batch meanwhile, too; `exchange` is what the node does to get a batch there and outcomes back;
+  `settle`; `commit`; `count` is the ledger; and what is left.
 
 With `--latency`: one message through one rule with `--spark auto` against `off`, in turns. Nothing is asserted.
 """
@@ -26,7 +27,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -254,12 +255,13 @@ class Stopwatch:
         for name in ("ledger", "counts"):
             self.watch(LayeredStore, name, "count")
         self.watch(engine_module, "settle", "settle")
-        self.watch(LocalExecutor, "evaluate", "evaluate")
+        for name in ("start", "_read"):
+            self.watch(LocalExecutor, name, "exchange")
+        self.watch(LocalExecutor, "_answer", "evaluate")
         if on_spark:
-            from demaq.spark.jobs import Jobs  # noqa: PLC0415  # it takes memory, which a node without Spark has not
-
-            self.watch(SparkExecutor, "evaluate", "exchange")
-            self.watch(Jobs, "_run", "evaluate")
+            for name in ("start", "_on_spark"):
+                self.watch(SparkExecutor, name, "exchange")
+            self.watch(Future, "result", "evaluate")
 
     def watch(self, owner: Any, name: str, stage: str) -> None:
         work = getattr(owner, name)

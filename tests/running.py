@@ -19,6 +19,7 @@ from demaq.store import MemoryStore, Selection, Store
 
 START = datetime(2007, 1, 10, 12, tzinfo=UTC)
 _STEPS = 10_000  # more than any test takes
+NEVER = 1_000_000_000  # messages that are never in a batch: none is begun ahead
 
 
 def plan_from(folder: Path, text: str, files: Mapping[str, str] | None = None) -> Plan:
@@ -50,6 +51,7 @@ class Running:
         executor: Executor | None = None,
         *,
         batch: int = 256,
+        ahead: int = 1,
         limits: Limits | None = None,
         start: datetime = START,
     ) -> None:
@@ -59,7 +61,7 @@ class Running:
         self.executor = executor or InlineExecutor(self.base)
         if not any(version.plan == plan.text for version in self.base.versions()):
             deploy(self.base, plan, start)
-        self.engine = Engine(self.base, self.executor, self.clock, batch=batch)
+        self.engine = Engine(self.base, self.executor, self.clock, batch=batch, ahead=ahead)
         assert self.engine.plan.text == plan.text, "the plan was refused"
 
     def send(self, queue: str, *bodies: str | bytes, **properties: Value) -> list[int | MessageRefused]:

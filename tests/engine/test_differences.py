@@ -16,11 +16,12 @@ from databases import postgres
 from demaq.engine.executor import Executor
 from demaq.engine.local import LocalExecutor
 from demaq.engine.plan import Plan
+from demaq.engine.prudence import Prudence
 from demaq.model import Message, QueueKind
 from demaq.store import MemoryStore, Selection, Store, open_store
 from engine.random_programs import Story, stories
 from property.effort import scaled
-from running import Running, plan_from
+from running import NEVER, Running, plan_from
 
 _NO_SHRINKING = (Phase.explicit, Phase.generate)  # which would take minutes
 
@@ -75,9 +76,16 @@ def only(running: Running, message: Message) -> Iterator[None]:
     is_echo = running.engine.plan.queues[message.queue].kind is QueueKind.ECHO
     store = running.engine.store
     with (
-        patch.object(store, "due", lambda *_: [message] if is_echo else []),
-        patch.object(store, "waiting", lambda *_: [] if is_echo else [message]),
+        patch.object(store, "due", lambda *_, **__: [message] if is_echo else []),
+        patch.object(store, "waiting", lambda *_, **__: [] if is_echo else [message]),
     ):
+        yield
+
+
+@contextmanager
+def prudent(is_prudent: bool) -> Iterator[None]:
+    """Without prudence, batches are begun ahead even if that was for nothing before."""
+    with patch.object(Prudence, "allows", Prudence.allows if is_prudent else lambda _self: True):
         yield
 
 
@@ -117,21 +125,24 @@ def told(story: Story, running: Running) -> None:
 
 
 @settings(max_examples=scaled(40))
-@given(stories(), st.integers(2, 12))
-def test_the_order_does_not_depend_on_the_size_of_batches(story: Story, batch: int) -> None:
+@given(stories(), st.integers(1, 12), st.booleans())
+def test_the_order_does_not_depend_on_the_size_of_batches(story: Story, batch: int, is_prudent: bool) -> None:
     with a_plan(story) as plan:
-        together, alone = Running(plan, batch=batch), Running(plan, batch=1)
-        assert played(together, story) == played(alone, story)
+        together, alone = Running(plan, batch=batch), Running(plan, batch=1, ahead=NEVER)
+        with prudent(is_prudent):
+            order = played(together, story)
+        assert order == played(alone, story)
         assert ranked(together) == ranked(alone)
 
 
 @settings(max_examples=scaled(40))
-@given(stories(), st.integers(2, 12))
-def test_any_batch_size_gives_the_log_of_one_at_a_time(story: Story, batch: int) -> None:
+@given(stories(), st.integers(1, 12), st.booleans())
+def test_any_batch_size_gives_the_log_of_one_at_a_time(story: Story, batch: int, is_prudent: bool) -> None:
     with a_plan(story) as plan:
         together = Running(plan, batch=batch)
-        order = played(together, story)
-        alone = Running(plan, batch=1)
+        with prudent(is_prudent):
+            order = played(together, story)
+        alone = Running(plan, batch=1, ahead=NEVER)
         played_one_by_one(alone, story, order)
         assert ranked(together) == ranked(alone)
         if not story.is_transient:

@@ -13,7 +13,7 @@ from demaq.engine.plan import Plan
 from demaq.engine.records import Batch, Outcome
 from demaq.store import MemoryStore
 from property.effort import scaled
-from running import Running, Start, plan_from
+from running import NEVER, Running, Start, plan_from
 
 COUNTERS = """
 create queue inbox kind basic mode persistent
@@ -47,10 +47,10 @@ class Counting(InlineExecutor):
         return super().evaluate(batch)
 
 
-def run(plan: Plan, messages: Sequence[str], batch: int) -> tuple[Running, Counting]:
+def run(plan: Plan, messages: Sequence[str], batch: int, ahead: int = 1) -> tuple[Running, Counting]:
     store = MemoryStore()
     executor = Counting(store)
-    running = Running(plan, store, executor, batch=batch)
+    running = Running(plan, store, executor, batch=batch, ahead=ahead)
     running.send("inbox", *messages)
     running.run()
     return running, executor
@@ -70,7 +70,7 @@ _KEYS = st.sampled_from(["", ' a="1"', ' a="2"', ' b="1"', ' a="1" b="1"', ' a="
 @given(st.lists(st.tuples(_TAGS, _KEYS, st.sampled_from("12")), min_size=1, max_size=30))
 def test_resets_in_all_constellations(plan: Plan, drawn: list[tuple[str, str, str]]) -> None:
     messages = [f'<{tag} n="{n}"{keys} other="{other}"/>' for n, (tag, keys, other) in enumerate(drawn)]
-    alone, _ = run(plan, messages, 1)
+    alone, _ = run(plan, messages, 1, ahead=NEVER)
     together, executor = run(plan, messages, 256)
     assert together.log() == alone.log()
     ours = [batch for batch in executor.batches if batch[0] <= len(messages)]

@@ -667,7 +667,7 @@ def test_progress_on_a_terminal(sqlite: str, tmp_path: Path, capsys: pytest.Capt
 
 
 def test_signals_end_a_load_that_goes_on_later(app: Path, tmp_path: Path) -> None:
-    file = jsonl(tmp_path / "rows.jsonl", [{"body": f"<m><number>{number}</number></m>"} for number in range(8000)])
+    file = jsonl(tmp_path / "rows.jsonl", [{"body": f"<m><number>{number}</number></m>"} for number in range(40_000)])
     url = f"sqlite:///{tmp_path / 'log.db'}"
     node(tmp_path, url).close()
     process = command(url, app, file, "--spark", "off")
@@ -679,4 +679,4 @@ def test_signals_end_a_load_that_goes_on_later(app: Path, tmp_path: Path) -> Non
     process = command(url, app, file, "--spark", "off")
     _, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
-    assert len(messages(url)) == 8000
+    assert len(messages(url)) == 40_000

@@ -1,5 +1,6 @@
 """Which messages of a batch are evaluated together on Spark, and where a batch is evaluated at all."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -10,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from demaq.engine.plan import Plan
-from demaq.engine.records import Task
+from demaq.engine.records import Batch, Task, mate_of
 from demaq.model import Message, Value
 from demaq.spark.choice import Costs
-from demaq.spark.partition import partitions
+from demaq.spark.partition import Partitions, partitions
 from running import START, plan_from
 
 TEXT = """
@@ -49,26 +50,32 @@ def tasks(*customers: str | None, queue: str = "orders") -> list[Task]:
     return [Task(message, number, START, plan().slices(message)) for number, message in enumerate(messages)]
 
 
+def parted(found: Sequence[Task], number: int, earlier: Mapping[int, int] | None = None) -> Partitions:
+    return partitions(Batch(tasks=tuple(found)), plan(), number, earlier)
+
+
 @given(st.lists(st.sampled_from([None, "a", "b", "c", "d"]), min_size=1, max_size=60), st.integers(1, 7))
 def test_every_message_is_evaluated_once_and_sees_what_it_may_read(customers: list[str | None], number: int) -> None:
-    parts = partitions(tasks(*customers), plan(), number)
+    found = tasks(*customers)
+    parts = parted(found, number).parts
     assert sorted(one for part in parts for one in part.tasks) == list(range(len(customers)))
     assert len(parts) <= number
     for part in parts:
-        assert not set(part.tasks) & set(part.mates)
+        mates = {mate.position for mate in part.mates}
+        assert not set(part.tasks) & mates
         for own in part.tasks:
             earlier = {n for n in range(own) if customers[n] is not None and customers[n] == customers[own]}
-            assert earlier <= {*part.tasks, *part.mates}
+            assert earlier <= {*part.tasks, *mates}
 
 
 def test_a_slice_is_kept_together() -> None:
-    parts = partitions(tasks(*["a", "b", "c", "d"] * 5), plan(), 2)
+    parts = parted(tasks(*["a", "b", "c", "d"] * 5), 2).parts
     assert [len(part.tasks) for part in parts] == [10, 10]
     assert all(part.mates == () for part in parts)
 
 
 def test_a_slice_with_half_of_all_messages_is_divided() -> None:
-    parts = partitions(tasks(*["big"] * 50, *(f"small{n}" for n in range(50))), plan(), 4)
+    parts = parted(tasks(*["big"] * 50, *(f"small{n}" for n in range(50))), 4).parts
     assert max(len(part.tasks) for part in parts) <= 30
     assert any(part.mates for part in parts)
 
@@ -76,8 +83,15 @@ def test_a_slice_with_half_of_all_messages_is_divided() -> None:
 def test_messages_of_a_queue_that_is_read_are_seen_by_all() -> None:
     found = [*tasks("a", queue="notes"), *tasks(*(f"c{n}" for n in range(9)))]
     found = [Task(task.message, n, START, task.slices) for n, task in enumerate(found)]
-    parts = partitions(found, plan(), 3)
-    assert all(0 in (*part.tasks, *part.mates) for part in parts)
+    assert [mate.position for mate in parted(found, 3).shared] == [0]
+
+
+def test_messages_of_the_batch_before_are_seen_where_their_slices_are() -> None:
+    before = [Task(task.message, -10 + n, START, task.slices) for n, task in enumerate(tasks("a", "b", "c", None))]
+    batch = Batch(tasks=tuple(tasks("b", "c", "b")), mates=tuple(mate_of(task) for task in before if task.slices))
+    found = partitions(batch, plan(), 2)
+    assert found.shared == ()
+    assert sorted([mate.position for mate in part.mates] for part in found.parts) == [[-9], [-8]]
 
 
 def test_where_a_batch_is_evaluated_follows_what_was_measured() -> None:
@@ -93,7 +107,7 @@ def test_where_a_batch_is_evaluated_follows_what_was_measured() -> None:
 
 
 def test_messages_without_slices_are_spread() -> None:
-    parts = partitions(tasks(*[None] * 100), plan(), 4)
+    parts = parted(tasks(*[None] * 100), 4).parts
     assert sorted(len(part.tasks) for part in parts) == pytest.approx([25] * 4, abs=3)
     assert all(part.mates == () for part in parts)
 
@@ -103,8 +117,8 @@ def test_what_messages_have_caused_is_evaluated_where_they_were() -> None:
         Task(replace(task.message, cause=n % 4), task.position, task.now, task.slices)
         for n, task in enumerate([*tasks(*[None] * 80), *tasks(*(f"c{n}" for n in range(80)))])
     ]
-    parts = partitions(found, plan(), 4, {0: 2, 1: 3, 2: 0, 3: 1})
+    parts = parted(found, 4, {0: 2, 1: 3, 2: 0, 3: 1}).parts
     homes = [{found[number].message.cause for number in part.tasks} for part in parts]
     assert homes == [{2}, {3}, {0}, {1}]
-    parts = partitions(found, plan(), 4, {0: 1, 1: 1, 2: 1, 3: 1})
+    parts = parted(found, 4, {0: 1, 1: 1, 2: 1, 3: 1}).parts
     assert [len(part.tasks) for part in parts] == [40] * 4

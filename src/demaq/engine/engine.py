@@ -1,17 +1,22 @@
-"""The engine: schedule, evaluate, settle, commit."""
+"""The engine: schedule, evaluate, settle, commit.
+
+While a batch is settled and committed, the next one is evaluated already, if that is known: if so many messages wait
+that those which the batch makes come after it. It is the same as one batch of both, which is committed in two parts.
+"""
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from demaq.engine.executor import Executor
+from demaq.engine.executor import Executor, Pending
 from demaq.engine.garbage import garbage_kept
 from demaq.engine.ledger import check_all, check_batch
 from demaq.engine.plan import Plan, plan_from_text
-from demaq.engine.records import Batch, Incoming, Task
-from demaq.engine.settle import settle
+from demaq.engine.prudence import Prudence
+from demaq.engine.records import Batch, Incoming, Task, mate_of
+from demaq.engine.settle import Ended, settle
 from demaq.engine.transient import LayeredStore
 from demaq.engine.versions import Progress, fill, new_indexes, obstacles
 from demaq.engine.xml import MessageRefused
@@ -20,6 +25,10 @@ from demaq.store import Processed, QueueCounts, Store
 
 _RECLAIMED_AT_ONCE = 1000
 _SMALLEST = 4
+_SMALLEST_AHEAD = 16  # messages in a batch that is begun before the one before it is committed
+_MOST_AGAIN = 8  # one message in so many of such a batch may have to be evaluated again
+_PIECES = 4  # batches in which messages are processed that wait for Spark, if there are enough,
+_SMALLEST_PIECE = 4000  # that is, so many for each batch
 _COUNT_PAUSE = 0.1  # seconds, at least, between two times that all messages are counted
 _COUNT_LONGEST = 1.0  # seconds that counting may take while messages wait
 _COUNT_ROW = 2e-6  # seconds that counting one message takes, before it was measured
@@ -44,16 +53,23 @@ class Engine:
         clock: Clock,
         *,
         batch: int = 256,
+        ahead: int = _SMALLEST_AHEAD,
         progress: Progress = lambda _done, _total: None,
     ) -> None:
+        """At most so many messages in a `batch`, unless the executor takes more; in one that is begun `ahead` of the
+        commit of the one before, at least so many."""
         self.store = LayeredStore(store)
         self._executor = executor
         self._clock = clock
         self._batch = batch
+        self._smallest_ahead = ahead
         self._size = batch  # of the next batch: smaller while priorities cut batches short
         self._position = store.position()
         self._count_at = time.monotonic() + _pause(_COUNT_ROW * _size(self.store.ledger()))
         self._version = 0
+        self._ahead: _Begun | None = None  # the batch that comes next, if it was begun already
+        self._ended = Ended()  # by the batch that was committed last
+        self._prudence = Prudence()
         self._progress = progress
         self._plan = self._in_force()
         self.refresh()
@@ -75,6 +91,7 @@ class Engine:
         latest = self.store.latest_version()
         if latest == self._version:
             return False
+        self._forget_ahead()
         version = self.store.version(latest)
         plan = plan_from_text(version.plan)
         if version.position is None and not self._adopt(latest, plan):
@@ -107,23 +124,31 @@ class Engine:
     def step(self) -> Step | None:
         """Process the next batch; None if nothing waits."""
         with garbage_kept():
-            return self._step()
+            try:
+                return self._step()
+            except BaseException:
+                self._ahead = None  # it was for a state that has not come
+                raise
 
     def _step(self) -> Step | None:
         self.refresh()
-        now = self._clock.now()
-        tasks = self._next(now)
-        if not tasks:
+        begun = self._ahead or self._begun()
+        self._ahead = None
+        if begun is None:
             return None
-        recent = self.store.recent(everything=not self._executor.reads_the_store)
-        batch = Batch(tasks=tuple(tasks), recent=tuple(recent), resets=self.store.ended(recent, self.plan))
-        outcomes = self._executor.evaluate(batch)
-        done = settle(batch, outcomes, self.plan, self._version, self.store.base, self._executor.evaluate)
-        done = self._in_processing_order(tasks, done)
+        ahead = self._begun_ahead(begun)
+        first = _First()
+        done = self._in_processing_order(begun.batch.tasks, self._settled(begun), first)
         before = self.store.ledger()
         self.store.commit(done)
         self._position = done[-1].position
         check_batch(before, self.store.ledger(), done)
+        self._ahead = ahead
+        if ahead is not None and (
+            len(done) < len(begun.batch.tasks) or first.comes_before(ahead.batch.tasks[-1].message)
+        ):
+            self._forget_ahead()
+            self._prudence.note(is_good=False)
         if time.monotonic() >= self._count_at:
             self.check()
         return Step(
@@ -131,6 +156,71 @@ class Engine:
             failed=sum(one.failed for one in done),
             produced=sum(len(one.produced) for one in done),
         )
+
+    def _begun(self) -> "_Begun | None":
+        """The next batch, if anything waits."""
+        now = self._clock.now()
+        due = self.store.due(now, min(self._size, self._batch))
+        messages: list[Message] = due or self._waiting()
+        if not messages:
+            return None
+        recent = self.store.recent(everything=not self._executor.reads_the_store)
+        batch = Batch(
+            tasks=self._tasks(messages, self._position, now, fires=bool(due)),
+            recent=tuple(recent),
+            resets=self.store.ended(recent, self.plan),
+        )
+        return _Begun(batch, self._executor.start(batch), is_ahead=False)
+
+    def _begun_ahead(self, before: "_Begun") -> "_Begun | None":
+        """The batch after one that is evaluated now, if it is known, and large enough to be worth it."""
+        tasks = before.batch.tasks
+        if not self._is_plain(before.batch) or len(tasks) < self._smallest_ahead or not self._prudence.allows():
+            return None
+        now = self._clock.now()
+        if self.store.due(now, 1):
+            return None
+        messages = self._waiting(besides={task.message.id for task in tasks})
+        if len(messages) < max(self._smallest_ahead, len(tasks) // 4):
+            return None
+        batch = Batch(
+            tasks=self._tasks(messages, tasks[-1].position, now),
+            mates=tuple(mate_of(task) for task in tasks if task.slices),
+        )
+        return _Begun(batch, self._executor.start(batch), is_ahead=True) if self._is_plain(batch) else None
+
+    def _is_plain(self, batch: Batch) -> bool:
+        """Are all its messages in a store that the executor reads, and waited for nothing but their turn?"""
+        return (
+            self._executor.reads_the_store
+            and not batch.recent
+            and not any(task.fires or task.message.transient for task in batch.tasks)
+        )
+
+    def _forget_ahead(self) -> None:
+        """What was begun is not the next batch after all."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            made = (message.staged for outcome in ahead.pending.outcomes() for message in outcome.produced)
+            stages = {staged.stage for staged in made if staged is not None}
+            if stages:
+                self.store.discard(stages)
+
+    def _settled(self, begun: "_Begun") -> list[Processed]:
+        missed = self._ended if begun.is_ahead else None
+        settled = settle(
+            begun.batch,
+            begun.pending.outcomes(),
+            self.plan,
+            self._version,
+            self.store.base,
+            self._executor.evaluate,
+            missed,
+        )
+        self._ended = settled.ended
+        if begun.is_ahead:
+            self._prudence.note(is_good=_MOST_AGAIN * settled.again <= len(settled.done))
+        return settled.done
 
     def check(self) -> None:
         """Count all messages afresh; if something does not add up, that is an alarm.
@@ -142,37 +232,40 @@ class Engine:
         check_all(self.store.counts())
         self._count_at = time.monotonic() + _pause(time.monotonic() - start)
 
-    def _in_processing_order(self, tasks: Sequence[Task], done: list[Processed]) -> list[Processed]:
+    def _in_processing_order(self, tasks: Sequence[Task], done: list[Processed], first: "_First") -> list[Processed]:
         """Up to where a message that was made comes before the rest of the batch. The rest is evaluated again."""
-        first = _First()
-        for number, one in enumerate(done[:-1], 1):
+        for number, one in enumerate(done, 1):
             for made in one.produced:
                 first.add(made, one.at)
-            if first.comes_before(tasks[number].message):
+            if number < len(tasks) and first.comes_before(tasks[number].message):
                 self._size = max(_SMALLEST, 2 * number)
                 return done[:number]
         self._size = min(2 * self._size, max(self._batch, self._executor.large.stop - 1))
         return done
 
-    def _next(self, now: datetime) -> list[Task]:
-        due = self.store.due(now, min(self._size, self._batch))
-        messages: list[Message] = due or self._waiting()
-        plan = self.plan
-        return [
-            Task(message, self._position + number, now, plan.slices(message), bool(due))
-            for number, message in enumerate(messages, 1)
-        ]
+    def _tasks(
+        self, messages: Sequence[Message], after: int, now: datetime, *, fires: bool = False
+    ) -> tuple[Task, ...]:
+        slices = self.plan.slices
+        return tuple(
+            Task(message, position, now, slices(message), fires) for position, message in enumerate(messages, after + 1)
+        )
 
-    def _waiting(self) -> list[Message]:
+    def _waiting(self, besides: Collection[int] = ()) -> list[Message]:
+        """The next messages. So many of them that are evaluated elsewhere come light, and in several batches: while one
+        is committed, another is evaluated."""
         large = self._executor.large
         if large and self._size >= large.start:
-            number = self.store.count_waiting(min(self._size, large.stop - 1))
+            most = min(self._size, large.stop - 1)
+            number = self.store.count_waiting(_PIECES * most + len(besides)) - len(besides)
             if number >= large.start:
-                return self.store.waiting(number, light=True)
-        return self.store.waiting(min(self._size, self._batch))
+                piece = max(large.start, _SMALLEST_PIECE, -(-number // _PIECES))
+                return self.store.waiting(min(piece, most), light=True, besides=besides)
+        return self.store.waiting(min(self._size, self._batch), besides=besides)
 
     def reconnect(self, store: Store) -> None:
         """Go on with a store that was opened anew, after it could not be reached."""
+        self._ahead = None
         self.store.reconnect(store)
         self._position = self.store.position()
 
@@ -181,6 +274,8 @@ class Engine:
     def reclaim(self) -> int:
         """Delete messages that are neither retained nor kept for people any longer; how many."""
         before = self._clock.now() - self.plan.keep
+        if self._ahead is not None:
+            self._ahead.pending.outcomes()  # it may read messages that the last batch has ended
         return self.store.reclaim(before, _RECLAIMED_AT_ONCE)
 
 
@@ -192,6 +287,15 @@ def _size(ledger: Mapping[str, QueueCounts]) -> int:
 def _pause(cost: float) -> float:
     """How long to wait until all messages are counted again, while messages wait."""
     return max(100 * cost, _COUNT_PAUSE) if cost < _COUNT_LONGEST else math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A batch that is being evaluated. One that was begun `ahead` does not know what the batch before has reset."""
+
+    batch: Batch
+    pending: Pending
+    is_ahead: bool
 
 
 class _First:

@@ -1,6 +1,7 @@
 """Where rules are evaluated."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from demaq.engine.evaluator import Evaluator
@@ -12,6 +13,13 @@ from demaq.store import Entry, Reader
 
 Admission = tuple[NewMessage | None, MessageRefused | None]
 """The message as it goes into the log, or the error message about it and the refusal."""
+
+
+class Pending(Protocol):
+    """A batch that is being evaluated."""
+
+    def outcomes(self) -> Sequence[Outcome]:
+        """Wait for the outcome of each task, in their order."""
 
 
 class Executor(Protocol):
@@ -26,8 +34,11 @@ class Executor(Protocol):
     def load(self, plan: Plan) -> None:
         """Evaluate by this plan from now on."""
 
+    def start(self, batch: Batch) -> Pending:
+        """Begin to evaluate a batch, after those that were begun before."""
+
     def evaluate(self, batch: Batch) -> Sequence[Outcome]:
-        """The outcome of each task, in their order."""
+        """The outcome of each task, in their order, at once."""
 
     def admit(self, messages: Sequence[Incoming]) -> list[Admission]:
         """Check messages from outside."""
@@ -48,6 +59,16 @@ def admit(evaluator: Evaluator, messages: Sequence[Incoming]) -> list[Admission]
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """A batch whose outcomes are there."""
+
+    found: Sequence[Outcome]
+
+    def outcomes(self) -> Sequence[Outcome]:
+        return self.found
+
+
 class InlineExecutor:
     """Evaluates in this process. A rule that does not end takes the process with it: for tests."""
 
@@ -65,6 +86,9 @@ class InlineExecutor:
 
     def load(self, plan: Plan) -> None:
         self._evaluator = Evaluator(plan)
+
+    def start(self, batch: Batch) -> Pending:
+        return Evaluated(self.evaluate(batch))
 
     def evaluate(self, batch: Batch) -> Sequence[Outcome]:
         assert self._evaluator is not None

@@ -103,8 +103,11 @@ class History:
 
 
 def _merged(stored: list[Member], recent: Sequence[Member], position: int) -> list[Member]:
-    new = [member for member in recent if member.position < position]
-    return sorted([*stored, *new], key=_position) if new else list(stored)
+    """Both together. The batch before this one may be in the store by now, or not yet: what is in both, once."""
+    new = {member.position: member for member in recent if member.position < position}
+    if not new:
+        return list(stored)
+    return sorted([*new.values(), *(member for member in stored if member.position not in new)], key=_position)
 
 
 def _position(member: Member) -> int:

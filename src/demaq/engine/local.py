@@ -3,12 +3,14 @@
 import contextlib
 import mmap
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, Pipe
 from typing import Any
 
@@ -21,6 +23,7 @@ from demaq.engine.worker import (
     EXHAUSTED,
     OUT_OF_MEMORY,
     PROGRESS,
+    WORN_OUT,
     Admit,
     Broken,
     Done,
@@ -29,6 +32,7 @@ from demaq.engine.worker import (
     Fail,
     FindEntries,
     Load,
+    packed,
 )
 from demaq.engine.xml import MessageRefused
 from demaq.model import Message
@@ -54,6 +58,23 @@ class _Died(Exception):
         self.reason = reason
 
 
+@dataclass(slots=True)
+class LocalPending:
+    """A batch that is in the worker, or stands in line before it; `seconds` is what evaluating it took."""
+
+    batch: Batch
+    request: bytes
+    _finish: Callable[["LocalPending"], None]
+    found: Sequence[Outcome] | None = None
+    seconds: float = 0.0
+
+    def outcomes(self) -> Sequence[Outcome]:
+        if self.found is None:
+            self._finish(self)
+        assert self.found is not None
+        return self.found
+
+
 class LocalExecutor:
     """One worker. A rule that takes too long or too much costs its message an error, and the worker its life."""
 
@@ -61,6 +82,7 @@ class LocalExecutor:
         self._url = url
         self._plan: Plan | None = None
         self._worker: _Process | None = None
+        self._line: deque[LocalPending] = deque()  # the worker has the first of them, and no other
 
     @property
     def pid(self) -> int | None:
@@ -77,16 +99,58 @@ class LocalExecutor:
 
     def load(self, plan: Plan) -> None:
         self._plan = plan
+        self._line.clear()
         self._replace()
 
+    def start(self, batch: Batch) -> LocalPending:
+        pending = LocalPending(batch, packed(Evaluate(batch)), self._finish)
+        self._line.append(pending)
+        if len(self._line) == 1:
+            self._hand_over(pending)
+        return pending
+
     def evaluate(self, batch: Batch) -> Sequence[Outcome]:
+        return self.start(batch).outcomes()
+
+    def _hand_over(self, pending: LocalPending) -> None:
+        if self._worker is None:
+            self._replace()
+        assert self._worker is not None
+        self._worker.send(pending.request)
+
+    def _finish(self, pending: LocalPending | None = None) -> None:
+        """Wait for a batch, and for those before it in line; or for all."""
+        while self._line and (pending is None or pending.found is None):
+            self._finish_first()
+
+    def _finish_first(self) -> None:
+        pending, answer = self._line[0], None
+        try:
+            answer = self._answer()
+        except _Died as died:
+            pending.found = self._after_death(pending.batch, died)
+        except BaseException:
+            self._line.clear()
+            self.close()
+            raise
+        self._line.popleft()
+        if answer is not None and answer.is_worn_out:
+            self.close()
+        if self._line:
+            self._hand_over(self._line[0])  # the worker goes on while its answer is read here
+        if answer is not None:
+            done = self._read(answer)
+            pending.found, pending.seconds = done.result, done.seconds
+
+    def _after_death(self, batch: Batch, died: _Died) -> Sequence[Outcome]:
+        """The outcomes of a batch at which the worker died, without the help of others in line."""
         outcomes: dict[int, Outcome] = {}
-        left = batch
+        left = self._without_culprit(batch, died, outcomes)
         while left.tasks:
             try:
-                found: list[Outcome] = self._ask(Evaluate(left))
-            except _Died as died:
-                left = self._without_culprit(left, died, outcomes)
+                found: list[Outcome] = self._ask_now(Evaluate(left))
+            except _Died as again:
+                left = self._without_culprit(left, again, outcomes)
             else:
                 outcomes.update((outcome.message, outcome) for outcome in found)
                 break
@@ -112,7 +176,7 @@ class LocalExecutor:
         bare = False
         for _ in range(len(self._plan.rules) + 2):
             try:
-                (outcome,) = self._ask(EvaluateCarefully(batch, failures, bare))
+                (outcome,) = self._ask_now(EvaluateCarefully(batch, failures, bare))
             except _Died as again:
                 died = again
                 if again.rule in failures or (again.rule < 0 and bare):
@@ -133,9 +197,9 @@ class LocalExecutor:
 
     def _failed(self, task: Task, failure: Failure) -> Outcome:
         try:
-            outcome: Outcome = self._ask(Fail(task, (failure,), bare=False))
+            outcome: Outcome = self._ask_now(Fail(task, (failure,), bare=False))
         except _Died:
-            outcome = self._ask(Fail(task, (failure,), bare=True))
+            outcome = self._ask_now(Fail(task, (failure,), bare=True))
         return outcome
 
     def admit(self, messages: Sequence[Incoming]) -> list[Admission]:
@@ -180,23 +244,38 @@ class LocalExecutor:
     # The worker
 
     def _ask(self, request: object) -> Any:
+        """The answer to a request, after all that stands in line."""
+        self._finish()
+        return self._ask_now(request)
+
+    def _ask_now(self, request: object) -> Any:
         if self._worker is None:
             self._replace()
         assert self._worker is not None
+        self._worker.send(packed(request))
+        answer = self._answer()
+        if answer.is_worn_out:
+            self.close()
+        return self._read(answer).result
+
+    def _answer(self) -> "_Answer":
+        assert self._worker is not None
         assert self._plan is not None
         try:
-            answer = self._worker.ask(request, self._plan.limits.seconds)
+            return self._worker.receive(self._plan.limits.seconds)
         except _Died:
             self.close()
             raise
-        if isinstance(answer, Broken):
-            self.close()
-            if isinstance(answer.error, DemaqError):
-                raise answer.error
-            raise WorkerFailed(f"rules cannot be evaluated: {answer.reason}")
-        if answer.worn_out:
-            self.close()
-        return answer.result
+
+    def _read(self, answer: "_Answer") -> Done:
+        found = answer.read()
+        if isinstance(found, Done):
+            return found
+        self._line.clear()
+        self.close()
+        if isinstance(found.error, DemaqError):
+            raise found.error
+        raise WorkerFailed(f"rules cannot be evaluated: {found.reason}")
 
     def _replace(self) -> None:
         """Start a worker. One that is killed meanwhile may have met with an accident: another gets a chance."""
@@ -214,7 +293,8 @@ class LocalExecutor:
         worker = _Process()
         try:
             seconds = _START * (1 + len(self._plan.text) / 1_000_000)
-            answer = worker.ask(Load(self._plan.text, self._plan.limits, self._url), seconds)
+            worker.send(packed(Load(self._plan.text, self._plan.limits, self._url)))
+            answer = worker.receive(seconds).read()
         except _Died:
             worker.close()
             raise
@@ -226,10 +306,26 @@ class LocalExecutor:
         self._worker = worker
 
 
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What a worker has sent. To read it takes time; whether it should be replaced is known before."""
+
+    data: bytes
+
+    @property
+    def is_worn_out(self) -> bool:
+        return self.data[:1] == WORN_OUT
+
+    def read(self) -> Done | Broken:
+        found: Done | Broken = pickle.loads(memoryview(self.data)[1:])
+        return found
+
+
 class _Process:
     """A worker and the two ways to it: a connection, and a piece of memory that tells how far it has come."""
 
     def __init__(self) -> None:
+        self._before = 0  # evaluations that were begun when the last request was sent
         self._connection: Connection
         self._connection, other = Pipe()
         with tempfile.TemporaryFile() as file:
@@ -251,33 +347,36 @@ class _Process:
     def pid(self) -> int:
         return self._process.pid
 
-    def ask(self, request: object, seconds: float) -> Done | Broken:
-        """The answer to a request. Each evaluation inside has so many seconds."""
-        before = self._begun()
+    def send(self, request: bytes) -> None:
+        """A request to a worker that has none. If it is dead, `receive` will tell."""
+        self._before = self._begun()
+        with contextlib.suppress(OSError):
+            self._connection.send_bytes(request)
+
+    def receive(self, seconds: float) -> _Answer:
+        """The answer to the request. Each evaluation inside has so many seconds."""
         try:
-            self._connection.send(request)
-            since, count = time.monotonic(), before
+            since, count = time.monotonic(), self._begun()
             while not self._connection.poll(_LOOK):
                 now = self._begun()
                 if now != count:
                     since, count = time.monotonic(), now
                 elif time.monotonic() - since > seconds:
-                    raise self._died(f"a rule took more than {seconds:g} seconds", before)
+                    raise self._died(f"a rule took more than {seconds:g} seconds")
                 elif self._process.poll() is not None and not self._connection.poll(0):
-                    raise self._died(self._exit_reason(), before)
-            answer: Done | Broken = self._connection.recv()
+                    raise self._died(self._exit_reason())
+            return _Answer(self._connection.recv_bytes())
         except (EOFError, OSError) as error:
             self._process.wait()
-            raise self._died(self._exit_reason(), before) from error
-        return answer
+            raise self._died(self._exit_reason()) from error
 
     def _begun(self) -> int:
         count: int = PROGRESS.unpack_from(self._progress, 0)[0]
         return count
 
-    def _died(self, reason: str, before: int) -> _Died:
+    def _died(self, reason: str) -> _Died:
         count, message, rule = PROGRESS.unpack_from(self._progress, 0)
-        return _Died(message, rule, reason) if count != before else _Died(-1, -1, reason)
+        return _Died(message, rule, reason) if count != self._before else _Died(-1, -1, reason)
 
     def _exit_reason(self) -> str:
         code = self._process.poll()

@@ -81,6 +81,11 @@ class Mate:
         return ""
 
 
+def mate_of(task: Task) -> Mate:
+    message = task.message
+    return Mate(message.id, task.position, message.queue, task.slices, message.keys)
+
+
 @record
 class Batch:
     """Tasks in the order of their positions, and what the store does not show.

@@ -1,11 +1,11 @@
 """From outcomes to what is committed: as if the messages of a batch had been processed one by one.
 
-Only resets inside the batch can make a difference. An outcome that depends on what an earlier message has reset is
-evaluated again, with that in view.
+Only resets can make a difference: inside the batch, or in the one before, if that was not settled yet when this one was
+evaluated. An outcome that depends on what an earlier message has reset is evaluated again, with that in view.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from demaq.engine.plan import Plan
@@ -18,10 +18,35 @@ _Joined = tuple[Member, Sequence[Slice]]  # a message, and its slices
 _AT_ONCE = 8  # messages that are evaluated again together, at first
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What the resets of a batch have ended: slices, up to a position, and the retention of messages."""
+
+    slices: Mapping[Slice, int] = field(default_factory=dict)
+    hidden: Collection[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What is to be committed; what was ended; and how many messages were evaluated again."""
+
+    done: list[Processed]
+    ended: Ended
+    again: int
+
+
 def settle(
-    batch: Batch, outcomes: Sequence[Outcome], plan: Plan, version: int, reader: Reader, evaluate: Evaluate
-) -> list[Processed]:
-    return _Settling(batch, list(outcomes), plan, version, reader, evaluate).settled()
+    batch: Batch,
+    outcomes: Sequence[Outcome],
+    plan: Plan,
+    version: int,
+    reader: Reader,
+    evaluate: Evaluate,
+    missed: Ended | None = None,
+) -> Settled:
+    """`missed` is what the batch before has ended, unless that was known when this one was evaluated. The reader knows
+    that batch as processed."""
+    return _Settling(batch, list(outcomes), plan, version, reader, evaluate, missed or Ended()).settled()
 
 
 class _Settling:
@@ -33,6 +58,7 @@ class _Settling:
         version: int,
         reader: Reader,
         evaluate: Evaluate,
+        missed: Ended,
     ) -> None:
         self._batch = batch
         self._outcomes = outcomes
@@ -40,16 +66,19 @@ class _Settling:
         self._version = version
         self._reader = reader
         self._evaluate = evaluate
-        self._resets: dict[Slice, int] = dict(batch.resets)
-        self._hidden: set[int] = set(batch.hidden)
-        self._evaluated_with = [0] * len(outcomes)  # how many resets were known
-        self._changes = 0  # resets so far
-        self._reset_at: dict[Slice, int] = {}  # the last change of each slice,
-        self._hidden_at: dict[int, int] = {}  # and the one that has hidden a message
+        self._resets: dict[Slice, int] = {**batch.resets, **missed.slices}
+        self._hidden: set[int] = {*batch.hidden, *missed.hidden}
+        self._evaluated_with = [0] * len(outcomes)  # how many changes were known
+        self._changes = 1 if missed.slices else 0  # so far: what was missed is the first one, then each reset
+        self._reset_at: dict[Slice, int] = dict.fromkeys(missed.slices, 0)  # the last change of each slice,
+        self._hidden_at: dict[int, int] = dict.fromkeys(missed.hidden, 0)  # and the one that has hidden a message
+        self._ended: dict[Slice, int] = {}
+        self._newly_hidden: list[int] = []
+        self._again = 0
         self._at_once = _AT_ONCE
         self._stored = _Stored(reader, plan)
 
-    def settled(self) -> list[Processed]:
+    def settled(self) -> Settled:
         self._stored.load(reset.slice for outcome in self._outcomes for reset in outcome.resets)
         done = []
         for number, task in enumerate(self._batch.tasks):
@@ -59,7 +88,7 @@ class _Settling:
             done.append(self._processed(task, outcome))
             for reset in outcome.resets:
                 self._reset(reset.slice, task)
-        return done
+        return Settled(done, Ended(self._ended, self._newly_hidden), self._again)
 
     def _is_valid(self, number: int) -> bool:
         """Has nothing changed since that the outcome depends on?"""
@@ -90,6 +119,7 @@ class _Settling:
             resets=dict(self._resets),
             hidden=frozenset(self._hidden),
         )
+        self._again += len(numbers)
         for number, outcome in zip(numbers, self._evaluate(batch), strict=True):
             self._outcomes[number] = outcome
             self._evaluated_with[number] = self._changes
@@ -97,9 +127,10 @@ class _Settling:
     def _reset(self, slice_: Slice, task: Task) -> None:
         """From now on the slice is empty, and members that have no other slice are hidden."""
         gone = self._members(slice_, task)
-        self._resets[slice_] = task.position
+        self._resets[slice_] = self._ended[slice_] = task.position
         for member, slices in gone:
             if not self._is_retained(member, slices):
+                self._newly_hidden.append(member.message)
                 self._hidden.add(member.message)
                 self._hidden_at[member.message] = self._changes
         self._reset_at[slice_] = self._changes

@@ -78,9 +78,9 @@ class LayeredStore:
     def position(self) -> int:
         return max(self.base.position(), self._memory.position())
 
-    def waiting(self, limit: int, *, light: bool = False) -> list[Message]:
-        stored = self.base.waiting(limit, light=light)
-        own = self._memory.waiting(limit)
+    def waiting(self, limit: int, *, light: bool = False, besides: Collection[int] = ()) -> list[Message]:
+        stored = self.base.waiting(limit, light=light, besides=besides)
+        own = self._memory.waiting(limit, besides=besides)
         if stored and self._free and stored[-1].id >= self._free.stop:
             self._free = range(0)  # somebody else has put in messages since: ids go on after theirs
         return sorted([*stored, *own], key=_processing_order)[:limit] if own else stored

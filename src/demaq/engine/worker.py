@@ -7,10 +7,12 @@ import contextlib
 import ctypes
 import mmap
 import os
+import pickle
 import resource
 import signal
 import struct
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -28,6 +30,14 @@ from demaq.xquery.saxon import SaxonExhausted
 _PR_SET_PDEATHSIG = 1  # of Linux
 OUT_OF_MEMORY, EXHAUSTED = 99, 98  # how the process ends
 PROGRESS = struct.Struct("qqq")  # how many evaluations were begun, the message of the last one, and its rule or -1
+
+
+WORN_OUT, FRESH = b"w", b"f"  # what an answer begins with: whether the worker asks to be replaced
+
+
+def packed(what: object) -> bytes:
+    """As it goes from one process to the other."""
+    return pickle.dumps(what, pickle.HIGHEST_PROTOCOL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +84,10 @@ class FindEntries:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The answer. `worn_out` asks to be replaced."""
+    """The answer, and how many seconds it took."""
 
     result: Any
-    worn_out: bool = False
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +167,8 @@ def main() -> None:
             request = connection.recv()
             if isinstance(request, Load):
                 resource.setrlimit(resource.RLIMIT_DATA, (request.limits.memory, request.limits.memory))
-            connection.send(_answered(worker, request))
+            answer = packed(_answered(worker, request))
+            connection.send_bytes((WORN_OUT if worker.is_worn_out else FRESH) + answer)
     os._exit(0)  # the engine's threads need not be waited for
 
 
@@ -168,8 +179,9 @@ def _die_with_the_node() -> None:
 
 
 def _answered(worker: Worker, request: object) -> Done | Broken:
+    start = time.perf_counter()
     try:
-        return Done(worker.answer(request), worker.is_worn_out)
+        return Done(worker.answer(request), time.perf_counter() - start)
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
     except SaxonExhausted:

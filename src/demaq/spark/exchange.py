@@ -14,7 +14,7 @@ import pyarrow as pa
 from demaq.engine.plan import Plan
 from demaq.engine.records import Batch, Mate, Outcome, Task
 from demaq.model import Message, NewMessage, Origin, PropertyValues, Slice, Staged
-from demaq.spark.partition import Partition
+from demaq.spark.partition import Partitions
 from demaq.store.rows import properties_text, to_micros, to_time
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
@@ -67,26 +67,24 @@ class Shipment:
     """A batch on its way: the tasks of each partition with their mates, and what goes to all of them."""
 
     parts: tuple[tuple[bytes, bytes], ...]
+    shared: bytes
     now: datetime
     recent: tuple[Message, ...]
     resets: Mapping[Slice, int]
     hidden: frozenset[int]
 
 
-def shipped(batch: Batch, parts: Sequence[Partition]) -> Shipment:
+def shipped(batch: Batch, parted: Partitions) -> Shipment:
     """A batch, without the bodies of messages that workers can read in the store."""
     transient = tuple(task.message for task in batch.tasks if task.message.transient)
     return Shipment(
-        parts=tuple(_part(batch.tasks, part) for part in parts),
+        parts=tuple((_tasks([batch.tasks[n] for n in part.tasks]), _mates(part.mates)) for part in parted.parts),
+        shared=_mates(parted.shared),
         now=batch.tasks[0].now,
         recent=(*batch.recent, *transient),
         resets=batch.resets,
         hidden=batch.hidden,
     )
-
-
-def _part(tasks: Sequence[Task], part: Partition) -> tuple[bytes, bytes]:
-    return _tasks([tasks[number] for number in part.tasks]), _mates([tasks[number] for number in part.mates])
 
 
 def _tasks(tasks: Sequence[Task]) -> bytes:
@@ -106,16 +104,16 @@ def _tasks(tasks: Sequence[Task]) -> bytes:
     )
 
 
-def _mates(tasks: Sequence[Task]) -> bytes:
+def _mates(mates: Sequence[Mate]) -> bytes:
     return _bytes(
         _MATES,
         [
-            [task.message.id for task in tasks],
-            [task.position for task in tasks],
-            [task.message.queue for task in tasks],
-            [[slice_.slicing for slice_ in task.slices] for task in tasks],
-            [[slice_.key for slice_ in task.slices] for task in tasks],
-            [task.message.keys for task in tasks],
+            [mate.id for mate in mates],
+            [mate.position for mate in mates],
+            [mate.queue for mate in mates],
+            [[slice_.slicing for slice_ in mate.slices] for mate in mates],
+            [[slice_.key for slice_ in mate.slices] for mate in mates],
+            [mate.keys for mate in mates],
         ],
     )
 
@@ -125,8 +123,8 @@ def unpacked(shipment: Shipment, part: int, plan: Plan) -> Batch:
     tasks, mates = shipment.parts[part]
     here = {message.id: message for message in shipment.recent}
     own = [_task(row, here, shipment.now, plan) for row in _rows(tasks)]
-    others = [_mate(row) for row in _rows(mates)]
     ids = {task.message.id for task in own}
+    others = [_mate(row) for row in (*_rows(mates), *_rows(shipment.shared)) if row[0] not in ids]
     recent = [message for message in shipment.recent if message.id not in ids and message.position is not None]
     recent += [replace(here[mate.id], position=mate.position) for mate in others if mate.id in here]  # in memory only
     return Batch(

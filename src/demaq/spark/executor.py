@@ -2,12 +2,14 @@
 
 import importlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from demaq.engine.executor import Admission
-from demaq.engine.local import LocalExecutor
+from demaq.engine.executor import Admission, Pending
+from demaq.engine.local import LocalExecutor, LocalPending
 from demaq.engine.plan import Plan
 from demaq.engine.records import Batch, Incoming, Outcome
 from demaq.model import Message
@@ -16,10 +18,11 @@ from demaq.spark.session import Session
 from demaq.store import Entry
 
 if TYPE_CHECKING:
-    from demaq.spark.jobs import Jobs
+    from demaq.spark.jobs import Found, Jobs
 
 NOT_STARTED = "not started: so far there was too little to do"
 _MOST = 50_000  # messages in one batch
+_JOBS = 2  # at a time: when there is nothing left to begin for one batch, the next one is begun
 _LEAST_WAITING = 1_000  # messages that let Spark start
 _MOST_FAILURES = 3  # jobs that may fail one after the other, before Spark is left alone for a while
 _PAUSE = 300.0  # seconds of it
@@ -35,6 +38,18 @@ class Tally:
     jobs: int = 0
     failed_jobs: int = 0
     last_failure: str = ""
+
+
+class _Pending:
+    def __init__(self, finish: Callable[[], Sequence[Outcome]]) -> None:
+        self._finish = finish
+
+    @cached_property
+    def _found(self) -> Sequence[Outcome]:
+        return self._finish()
+
+    def outcomes(self) -> Sequence[Outcome]:
+        return self._found
 
 
 class SparkExecutor:
@@ -55,6 +70,8 @@ class SparkExecutor:
         self._most = most
         self._plan: Plan | None = None
         self._jobs: Jobs | None = None
+        self._threads = ThreadPoolExecutor(_JOBS, thread_name_prefix="spark-job")
+        self._job: Future[Found] | None = None  # the latest
         self._failures = 0  # one after the other
         self._not_before = 0.0
         self.costs = Costs()
@@ -85,17 +102,27 @@ class SparkExecutor:
         self._jobs = None
         self._local.load(plan)
 
-    def evaluate(self, batch: Batch) -> Sequence[Outcome]:
+    def start(self, batch: Batch) -> Pending:
         try:
             jobs = self._jobs_for(batch)
-            if jobs is not None:
-                return self._on_spark(jobs, batch)
         except Exception as error:  # noqa: BLE001  # whatever befell Spark, the batch is evaluated
             self._note_failure(error)
-        start = time.perf_counter()
-        outcomes = self._local.evaluate(batch)
+            jobs = None
+        if jobs is None:
+            return _Pending(partial(self._here, self._local.start(batch)))
+        self._job = self._threads.submit(jobs.run, jobs.prepared(batch))
+        return _Pending(partial(self._on_spark, batch, self._job))
+
+    def evaluate(self, batch: Batch) -> Sequence[Outcome]:
+        """Where a batch is to be evaluated at once while another one is on Spark, it would have to wait there."""
+        if self._job is not None and not self._job.done():
+            return self._here(self._local.start(batch))
+        return self.start(batch).outcomes()
+
+    def _here(self, pending: LocalPending) -> Sequence[Outcome]:
+        outcomes = pending.outcomes()
         self.tally.local += len(outcomes)
-        self.costs.note_local(len(outcomes), time.perf_counter() - start)
+        self.costs.note_local(len(outcomes), pending.seconds)
         return outcomes
 
     def _jobs_for(self, batch: Batch) -> "Jobs | None":
@@ -112,10 +139,14 @@ class SparkExecutor:
             self.costs.job = self._jobs.warm()
         return self._jobs
 
-    def _on_spark(self, jobs: "Jobs", batch: Batch) -> Sequence[Outcome]:
-        start = time.perf_counter()
-        outcomes = jobs.evaluate(batch)
-        self.costs.note_spark(len(outcomes), time.perf_counter() - start)
+    def _on_spark(self, batch: Batch, job: "Future[Found]") -> Sequence[Outcome]:
+        try:
+            found = job.result()
+            outcomes = found.outcomes(batch)
+        except Exception as error:  # noqa: BLE001  # whatever befell Spark, the batch is evaluated
+            self._note_failure(error)
+            return self._here(self._local.start(batch))
+        self.costs.note_spark(len(outcomes), found.seconds)
         self.tally.spark += len(outcomes)
         self.tally.jobs += 1
         self._failures = 0
@@ -169,6 +200,7 @@ class SparkExecutor:
 
     def close(self) -> None:
         self._local.close()
+        self._threads.shutdown(wait=False, cancel_futures=True)
         self.session.close()
 
 

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +23,24 @@ from demaq.spark.tasks import Evaluation
 _PARTS_PER_CORE = 2
 _LOOK = 1.0  # seconds between two looks at a job
 _PATIENCE = 60.0  # seconds for which a job may stand still
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    parts: int
+    shipment: Any  # broadcast
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came back from Spark, and after how many seconds."""
+
+    table: Any
+    seconds: float
+
+    def outcomes(self, batch: Batch) -> Sequence[Outcome]:
+        outcomes = {outcome.message: outcome for outcome in unpacked_outcomes(self.table)}
+        return [outcomes[task.message.id] for task in batch.tasks]
 
 
 class Jobs:
@@ -46,19 +65,23 @@ class Jobs:
             took.append(time.perf_counter() - start)
         return min(took)
 
-    def evaluate(self, batch: Batch) -> Sequence[Outcome]:
-        parts = partitions(batch.tasks, self._plan, self._parts, self._earlier)
+    def prepared(self, batch: Batch) -> "Prepared":
+        """A batch that is ready to go."""
+        parted = partitions(batch, self._plan, self._parts, self._earlier)
         self._earlier = {
-            batch.tasks[number].message.id: where for where, part in enumerate(parts) for number in part.tasks
+            batch.tasks[number].message.id: where for where, part in enumerate(parted.parts) for number in part.tasks
         }
-        shipment = self._spark.sparkContext.broadcast(shipped(batch, parts))
+        return Prepared(len(parted.parts), self._spark.sparkContext.broadcast(shipped(batch, parted)))
+
+    def run(self, prepared: "Prepared") -> "Found":
+        """Evaluate it. This may be called in any thread."""
+        start = time.perf_counter()
         try:
             with self._claims() as claims:
-                found = self._run(len(parts), shipment, claims)
+                table = self._run(prepared.parts, prepared.shipment, claims)
         finally:
-            shipment.destroy()
-        outcomes = {outcome.message: outcome for outcome in unpacked_outcomes(found)}
-        return [outcomes[task.message.id] for task in batch.tasks]
+            prepared.shipment.destroy()
+        return Found(table, time.perf_counter() - start)
 
     @contextmanager
     def _claims(self) -> Iterator[Path | None]:
@@ -93,7 +116,7 @@ def watched(spark: SparkSession) -> Iterator[str]:
     def watch() -> None:
         idle = 0.0
         while not done.wait(_LOOK):
-            idle = 0.0 if _is_running(context.statusTracker(), group) else idle + _LOOK
+            idle = 0.0 if _is_running(context.statusTracker()) else idle + _LOOK
             if idle >= _PATIENCE:
                 context.cancelJobGroup(group)
                 idle = 0.0
@@ -107,11 +130,7 @@ def watched(spark: SparkSession) -> Iterator[str]:
         thread.join()
 
 
-def _is_running(tracker: StatusTracker, group: str) -> bool:
-    for job in tracker.getJobIdsForGroup(group):
-        found = tracker.getJobInfo(job)
-        for stage in () if found is None else found.stageIds:
-            info = tracker.getStageInfo(stage)
-            if info is not None and info.numActiveTasks > 0:
-                return True
-    return False
+def _is_running(tracker: StatusTracker) -> bool:
+    """Is anything done? It may be a job before this one."""
+    stages = (tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds())
+    return any(info is not None and info.numActiveTasks > 0 for info in stages)

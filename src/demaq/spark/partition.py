@@ -4,27 +4,34 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from demaq.engine.plan import Plan
-from demaq.engine.records import Task
+from demaq.engine.records import Batch, Mate, Task, mate_of
 from demaq.model import Slice
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Tasks that are evaluated in one place, and others of the batch that their rules may read; by their numbers."""
+    """Tasks that are evaluated in one place, by their numbers, and messages elsewhere that are in the same slices."""
 
     tasks: tuple[int, ...]
-    mates: tuple[int, ...]
+    mates: tuple[Mate, ...]
 
 
-def partitions(
-    tasks: Sequence[Task], plan: Plan, number: int, earlier: Mapping[int, int] | None = None
-) -> list[Partition]:
+@dataclass(frozen=True, slots=True)
+class Partitions:
+    """`shared` are messages that the rules of every partition may read, wherever they are evaluated."""
+
+    parts: tuple[Partition, ...]
+    shared: tuple[Mate, ...]
+
+
+def partitions(batch: Batch, plan: Plan, number: int, earlier: Mapping[int, int] | None = None) -> Partitions:
     """At most so many partitions, each with about as many tasks.
 
     A slice is kept together, so that its messages are read and parsed once, unless it is too large for that. `earlier`
     tells where messages were in the batch before. What they have caused is in the same partition, if it can be: there
     its document may still be known.
     """
+    tasks = batch.tasks
     most = -(-len(tasks) // number)
     members: list[list[int]] = [[] for _ in range(number)]
     for group in sorted(_groups(tasks, most, earlier or {}), key=len, reverse=True):
@@ -32,9 +39,17 @@ def partitions(
         if len(members[home]) + len(group) > most:
             home = min(range(number), key=lambda part: len(members[part]))
         members[home].extend(group)
-    slices = [task.slices for task in tasks]
-    shared = _shared_queues(plan)
-    return [Partition(tuple(sorted(own)), _mates(own, tasks, slices, shared)) for own in members if own]
+    mates = [*batch.mates, *(mate_of(task) for task in tasks if task.slices)]
+    read = _queues_read(plan)
+    in_slices: dict[Slice, list[Mate]] = {}
+    for mate in mates:
+        if mate.queue not in read:
+            for slice_ in mate.slices:
+                in_slices.setdefault(slice_, []).append(mate)
+    return Partitions(
+        parts=tuple(Partition(tuple(sorted(own)), _mates(own, tasks, in_slices)) for own in members if own),
+        shared=tuple(mate for mate in mates if mate.queue in read),
+    )
 
 
 def _home(task: Task, earlier: Mapping[int, int]) -> int:
@@ -55,23 +70,20 @@ def _groups(tasks: Sequence[Task], most: int, earlier: Mapping[int, int]) -> Ite
         yield from (group[start : start + size] for start in range(0, len(group), size))
 
 
-def _shared_queues(plan: Plan) -> frozenset[str]:
+def _queues_read(plan: Plan) -> frozenset[str]:
     """The queues that rules read, whole or by a key."""
     whole = {queue for rule in plan.rules for queue in rule.reads}
     return frozenset(whole | {index.queue for index in plan.indexes})
 
 
-def _mates(
-    own: Sequence[int], tasks: Sequence[Task], slices: Sequence[tuple[Slice, ...]], shared: frozenset[str]
-) -> tuple[int, ...]:
-    """The tasks evaluated elsewhere that may be seen here: those of the same slices, and of queues that are read."""
-    here = set(own)
-    wanted = {slice_ for number in own for slice_ in slices[number]}
-    last = max(own)
-    return tuple(
-        number
-        for number, task in enumerate(tasks[:last])
-        if number not in here
-        and slices[number]
-        and (task.message.queue in shared or any(slice_ in wanted for slice_ in slices[number]))
-    )
+def _mates(own: Sequence[int], tasks: Sequence[Task], in_slices: Mapping[Slice, Sequence[Mate]]) -> tuple[Mate, ...]:
+    """The messages evaluated elsewhere, and before the last one here, that are in the slices of these."""
+    here = {tasks[number].message.id for number in own}
+    last = tasks[max(own)].position
+    found = {
+        mate.id: mate
+        for slice_ in dict.fromkeys(slice_ for number in own for slice_ in tasks[number].slices)
+        for mate in in_slices.get(slice_, ())
+        if mate.id not in here and mate.position < last
+    }
+    return tuple(found.values())

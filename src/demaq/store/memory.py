@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 
 from demaq.model import Message, MessageState, NewMessage, Slice
 from demaq.store.effects import effects
@@ -102,8 +103,15 @@ class MemoryStore:
     def position(self) -> int:
         return self._position
 
-    def waiting(self, limit: int, *, light: bool = False) -> list[Message]:  # noqa: ARG002  # bodies cost nothing here
-        return [self._messages[number] for _, _, number in self._waiting[:limit]]
+    def waiting(
+        self,
+        limit: int,
+        *,
+        light: bool = False,  # noqa: ARG002  # bodies cost nothing here
+        besides: Collection[int] = (),
+    ) -> list[Message]:
+        left = (number for _, _, number in self._waiting if number not in besides)
+        return [self._messages[number] for number in islice(left, limit)]
 
     def count_waiting(self, limit: int) -> int:
         return min(limit, len(self._waiting))

@@ -193,8 +193,11 @@ class Store(Reader, Protocol):
     def position(self) -> int:
         """The last position that was given; 0 before the first."""
 
-    def waiting(self, limit: int, *, light: bool = False) -> list[Message]:
-        """The next messages in processing order, without those of echo queues. Light ones come without their bodies."""
+    def waiting(self, limit: int, *, light: bool = False, besides: Collection[int] = ()) -> list[Message]:
+        """The next messages in processing order, without those of echo queues. Light ones come without their bodies.
+
+        Those whose ids are among `besides` are left out.
+        """
 
     def count_waiting(self, limit: int) -> int:
         """How many `waiting` would give."""

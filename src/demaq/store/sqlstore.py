@@ -147,8 +147,12 @@ class SqlStore(ABC):
         ((position,),) = self._rows("position")
         return int(position)
 
-    def waiting(self, limit: int, *, light: bool = False) -> list[Message]:
-        return [to_message(row) for row in self._rows("waiting_light" if light else "waiting", limit=limit)]
+    def waiting(self, limit: int, *, light: bool = False, besides: Collection[int] = ()) -> list[Message]:
+        query = "waiting_light" if light else "waiting"
+        if not besides:
+            return [to_message(row) for row in self._rows(query, limit=limit)]
+        rows = self._rows(f"{query}_besides", limit=limit, besides=self.dialect.list_of(besides))
+        return [to_message(row) for row in rows]
 
     def count_waiting(self, limit: int) -> int:
         ((number,),) = self._rows("count_waiting", limit=limit)

@@ -1,5 +1,14 @@
 -- Queries in the words of SQLite. Lists are JSON.
 
+-- name: waiting_besides
+-- The next messages, without those that are being processed already.
+select {columns} from message where position is null and due is null
+and id not in (select value from json_each(:besides)) order by rank desc, priority desc, id limit :limit;
+
+-- name: waiting_light_besides
+select {light} from message where position is null and due is null
+and id not in (select value from json_each(:besides)) order by rank desc, priority desc, id limit :limit;
+
 -- name: due
 select {columns} from message where position is null and due <= :now order by due, id limit :limit;
 
