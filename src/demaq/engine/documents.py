@@ -8,7 +8,10 @@ from demaq.model import Message
 from demaq.store import Member, Reader
 from demaq.xquery.saxon import Item
 
-_NEW = 4  # one part in so many of the bound is for documents whose messages have not come yet
+_NEW = 2  # one part in so many of the bound is for documents whose messages have not come yet
+_LATE = 500_000  # documents after which such a message is not expected any more: another process has it
+_DOCUMENT = 2000  # bytes of memory that the engine and Python take for a document,
+_CHARACTER = 7  # and for each character of its text
 
 
 @dataclass(slots=True)
@@ -23,10 +26,14 @@ class Documents:
     what is given to a rule together is parsed in the order of positions, again if need be.
 
     The document of a message that was built or parsed when the message was made is kept until the message comes to be
-    processed, if that is soon."""
+    processed, if that is soon. Messages come in the order in which they are made: if there is no room for all, those that
+    were made first are kept."""
 
     def __init__(self, parse: Callable[[str], Item], copy: Callable[[Item], Item] | None, bound: int) -> None:
-        """Without `copy`, a document is parsed again, which costs more: a copy can be told from what was parsed."""
+        """Without `copy`, a document is parsed again, which costs more: a copy can be told from what was parsed.
+
+        The bound is in bytes of memory.
+        """
         self._parse = parse
         self._copy = copy
         self._bound = bound
@@ -63,19 +70,18 @@ class Documents:
 
     def add(self, body: str, document: Item) -> None:
         """A document that was made just now, whose text would be parsed as the same. It is for one message."""
-        if len(body) > self._bound // _NEW:
+        size = _size(body)
+        if self._new_size + size > self._bound // _NEW:
             return
         self._made += 1
         self._new.setdefault(body, []).append(_Kept(document, body, self._made))
-        self._new_size += len(body)
-        while self._new_size > self._bound // _NEW:
-            self._take_new(next(iter(self._new)))
+        self._new_size += size
 
     def _take_new(self, body: str) -> _Kept | None:
         same = self._new.get(body)
         if same is None:
             return None
-        self._new_size -= len(body)
+        self._new_size -= _size(body)
         kept = same.pop(0)
         if not same:
             del self._new[body]
@@ -87,7 +93,7 @@ class Documents:
             self._made += 1
             kept = _Kept(self._parse(body), body, self._made)
         if number not in self._kept:
-            self._size += len(body)
+            self._size += _size(body)
         self._kept[number] = kept
         self._kept.move_to_end(number)
         return kept
@@ -114,10 +120,18 @@ class Documents:
 
     def trim(self) -> None:
         """Forget those that were not used for longest, down to the bound. Not while they are in use."""
-        while self._size > self._bound and len(self._kept) > 1:
+        while self._size > self._bound - self._bound // _NEW and len(self._kept) > 1:
             _, kept = self._kept.popitem(last=False)
-            self._size -= len(kept.body)
+            self._size -= _size(kept.body)
+        while self._new and self._made - next(iter(self._new.values()))[0].number > _LATE:
+            self._take_new(next(iter(self._new)))
+
 
     @property
     def size(self) -> int:
         return self._size
+
+
+def _size(body: str) -> int:
+    """Bytes of memory that a document takes, more or less."""
+    return _DOCUMENT + _CHARACTER * len(body)

@@ -270,4 +270,13 @@ def _array(column: Sequence[Any], type_: pa.DataType) -> pa.Array:
 
 def _rows(data: bytes) -> Iterator[tuple[Any, ...]]:
     for batch in pa.ipc.open_stream(data):
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        yield from zip(*map(_values, batch.columns), strict=True)
+
+
+def _values(column: pa.Array) -> list[Any]:
+    """Names are looked up here: Arrow takes ten times as long for it."""
+    if column.type != _NAME:
+        found: list[Any] = column.to_pylist()
+        return found
+    names = column.dictionary.to_pylist()
+    return [None if number is None else names[number] for number in column.indices.to_pylist()]

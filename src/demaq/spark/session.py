@@ -16,6 +16,10 @@ from typing import Any
 from demaq.diagnostics import DemaqError
 
 _JAVA = 17  # the oldest that Spark runs on
+_JAVA_BESIDE = {
+    # Python does the work, beside this Java on the same cores: it compiles little, and clears up with one thread.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 _MASTER = re.compile(r"auto|local(\[[\d*]+(,\d+)?\])?|local-cluster\[[\d,]+\]|yarn|(spark|k8s|mesos)://.+")
 _VERSION = re.compile(r'version "(\d+)')
 
@@ -114,7 +118,8 @@ def session_at(where: str, settings: Mapping[str, str]) -> Session | None:
         raise SparkUnavailable(
             f"`{where}` is no place for Spark: write `auto`, `off`, `local[2]`, `spark://host:7077`, `yarn` or `k8s://…`"
         )
-    return Session(settings.get("spark.master", "local[*]") if where == "auto" else where, settings)
+    master = settings.get("spark.master", "local[*]") if where == "auto" else where
+    return Session(master, {**_JAVA_BESIDE, **settings} if master.startswith("local") else settings)
 
 
 def _starting() -> Any:

@@ -7,6 +7,7 @@ import resource
 import signal
 import time
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -96,7 +97,8 @@ def _packed(outcomes: Iterator[Outcome], store: Store) -> Iterator[pa.RecordBatc
 def _in_place(plan: str, url: str, batch: Batch) -> Iterator[Outcome]:
     """Evaluate here. What exceeds a limit ends the process, and Spark tries again elsewhere."""
     limits = evaluator(plan).plan.limits
-    resource.setrlimit(resource.RLIMIT_DATA, (limits.memory, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+    most = limits.memory + _reserved()
+    resource.setrlimit(resource.RLIMIT_DATA, (most, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     leeway = _LEEWAY * limits.seconds
     set_at = -math.inf
@@ -118,6 +120,16 @@ def _in_place(plan: str, url: str, batch: Batch) -> Iterator[Outcome]:
         os._exit(1)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+@cache
+def _reserved() -> int:
+    """Bytes that Arrow and others have reserved in a worker of Spark without using them: more than a gigabyte."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return 0
+    found = {name: text for name, _, text in (line.partition(":") for line in status.read_text().splitlines())}
+    return max(0, int(found["VmData"].split()[0]) - int(found["RssAnon"].split()[0])) * 1024
 
 
 def _beside(plan: str, url: str) -> LocalExecutor:
