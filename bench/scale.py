@@ -12,8 +12,8 @@ the first batch to the last one, when Spark has started and all requests are in 
   It is measured before, between and after the cases, and the best counts;
 - the most memory that the node took, the Java beside it, and the largest process that evaluates rules;
 - the seconds of each stage in the node: `read` what waits; `evaluate` is waiting for a job, or for the local worker,
-  which evaluates the next batch meanwhile, too; `exchange` is what the node does to get a batch there and outcomes back;
-  `settle`; `commit`; `count` is the ledger; and what is left.
+  which goes on with the next batch meanwhile; `exchange` is what the node does to get a batch there and outcomes
+  back; `settle`; `commit`; `count` is the ledger; and what is left.
 
 With `--latency`: one message through one rule with `--spark auto` against `off`, in turns. Nothing is asserted.
 """

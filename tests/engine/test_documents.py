@@ -162,18 +162,32 @@ def test_random_programs_give_the_same_log(story: Story) -> None:
         assert running.log() == expected.log()
 
 
-def test_documents_of_messages_that_never_come_are_forgotten() -> None:
+def test_documents_are_kept_for_the_messages_that_come_next() -> None:
     saxon = Saxon()
-    documents = Documents(saxon.document, None, bound=400)
+    documents = Documents(saxon.document, None, bound=80_000)
     documents.read_by(MemoryStore())
     bodies = [f"<m n='{number}'/>" for number in range(100, 130)]
     for body in bodies:
         documents.add(body, saxon.document(body))
     with patch.object(documents, "_parse", side_effect=AssertionError):
-        documents.keep({1: bodies[-1], 2: bodies[-2]})
+        documents.keep({1: bodies[0], 2: bodies[1]})
         with pytest.raises(AssertionError):
-            documents.keep({3: bodies[0]})
+            documents.keep({3: bodies[-1]})  # there was no room for it
         with pytest.raises(AssertionError):
-            documents.keep({4: bodies[-1]})  # it is the document of message 1
-    documents.add("<m>" + "x" * 1000 + "</m>", None)
-    documents.keep({5: bodies[-3]})
+            documents.keep({4: bodies[0]})  # it is the document of message 1
+        documents.add("<m>" + "x" * 10_000 + "</m>", None)
+        documents.keep({5: bodies[2]})
+
+
+def test_documents_of_messages_that_never_come_are_forgotten() -> None:
+    saxon = Saxon()
+    documents = Documents(saxon.document, None, bound=80_000)
+    documents.read_by(MemoryStore())
+    documents.add("<never/>", saxon.document("<never/>"))
+    documents.trim()
+    with patch.object(documents, "_parse", side_effect=AssertionError), patch("demaq.engine.documents._LATE", 3):
+        for number in range(4):
+            documents.add(f"<m n='{number}'/>", None)
+        documents.trim()
+        with pytest.raises(AssertionError):
+            documents.keep({1: "<never/>"})

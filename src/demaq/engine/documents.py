@@ -26,8 +26,8 @@ class Documents:
     what is given to a rule together is parsed in the order of positions, again if need be.
 
     The document of a message that was built or parsed when the message was made is kept until the message comes to be
-    processed, if that is soon. Messages come in the order in which they are made: if there is no room for all, those that
-    were made first are kept."""
+    processed, if that is soon. Messages come in the order in which they are made: if there is no room for all, those
+    that were made first are kept."""
 
     def __init__(self, parse: Callable[[str], Item], copy: Callable[[Item], Item] | None, bound: int) -> None:
         """Without `copy`, a document is parsed again, which costs more: a copy can be told from what was parsed.
@@ -125,7 +125,6 @@ class Documents:
             self._size -= _size(kept.body)
         while self._new and self._made - next(iter(self._new.values()))[0].number > _LATE:
             self._take_new(next(iter(self._new)))
-
 
     @property
     def size(self) -> int:

@@ -20,7 +20,7 @@ from typing import Any
 
 from demaq.engine.evaluator import Care, Evaluator
 from demaq.engine.executor import Admission, admit
-from demaq.engine.garbage import garbage_kept
+from demaq.engine.garbage import garbage_set_aside
 from demaq.engine.plan import plan_from_text
 from demaq.engine.records import Batch, Failure, Incoming, Outcome, Task
 from demaq.model import Limits, Message
@@ -131,7 +131,7 @@ class Worker:
 
     def _evaluate(self, batch: Batch, care: Care) -> list[Outcome]:
         assert self._evaluator is not None
-        with garbage_kept():
+        with garbage_set_aside():
             return list(self._evaluator.process(batch, self._reader, care))
 
     def _admit(self, messages: tuple[Incoming, ...]) -> list[Admission]:

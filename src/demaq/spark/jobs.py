@@ -20,7 +20,7 @@ from demaq.spark.exchange import OUTCOMES_DDL, shipped, unpacked_outcomes
 from demaq.spark.partition import partitions
 from demaq.spark.tasks import Evaluation
 
-_PARTS_PER_CORE = 2
+_PARTS_PER_CORE = 1
 _LOOK = 1.0  # seconds between two looks at a job
 _PATIENCE = 60.0  # seconds for which a job may stand still
 

@@ -1,6 +1,5 @@
 """What runs in Spark's Python workers. A worker is used for many tasks, and keeps what is costly to make."""
 
-import gc
 import math
 import os
 import resource
@@ -18,7 +17,7 @@ from pyspark import TaskContext
 
 from demaq.engine.evaluate import evaluator, store_at
 from demaq.engine.evaluator import Care
-from demaq.engine.garbage import garbage_kept
+from demaq.engine.garbage import garbage_set_aside
 from demaq.engine.local import LocalExecutor
 from demaq.engine.plan import plan_from_text
 from demaq.engine.records import Batch, Outcome
@@ -28,9 +27,7 @@ from demaq.store import Store
 from demaq.xquery.saxon import SaxonExhausted
 
 _AT_ONCE = 1000  # outcomes in one record batch
-_LOOKED_AT = 50  # parts after which what was set aside is garbage like any other, if it is
 _LEEWAY = 0.1  # of the time that a message may take. Who exceeds it is measured exactly at the second attempt
-_parts = 0
 _watched: tuple[tuple[str, str], LocalExecutor] | None = None
 
 
@@ -60,24 +57,13 @@ class Evaluation:
         is_first = context is None or context.attemptNumber() == 0
         for task in (task for numbers in batches for task in numbers.column(0).to_pylist()):
             part = task if self._claims is None else claimed(self._claims, task, len(shipment.parts))
-            with garbage_kept():
+            with garbage_set_aside():
                 batch = unpacked(shipment, part, evaluator(plan).plan)
                 if is_first and not evaluator(plan).is_worn_out:
                     outcomes = _in_place(plan, self._url, batch)
                 else:
                     outcomes = iter(_beside(plan, self._url).evaluate(batch))
                 yield from _packed(outcomes, store_at(self._url))
-            _set_aside_from_garbage()
-
-
-def _set_aside_from_garbage() -> None:
-    """Spark looks for garbage after each task, and would go through all documents that are kept. At times it may."""
-    global _parts
-    _parts += 1
-    if _parts % _LOOKED_AT == 0:
-        gc.unfreeze()
-    else:
-        gc.freeze()
 
 
 def _packed(outcomes: Iterator[Outcome], store: Store) -> Iterator[pa.RecordBatch]:
