@@ -156,11 +156,15 @@ class Killer:
             self._error = error
 
     def _is_whole_and_busy(self) -> bool:
-        """Wait until all executors are there again and have something to do, and then a little; whether it is so."""
-        while self._active_tasks() < EXECUTORS:
-            if self._stopped.wait(0.02):
+        """Wait until all executors are there again and have something to do, also a little later; whether it is so."""
+        while True:
+            while self._active_tasks() < EXECUTORS:
+                if self._stopped.wait(0.02):
+                    return False
+            if self._stopped.wait(self._chance.uniform(0.0, 0.3)):
                 return False
-        return not self._stopped.wait(self._chance.uniform(0.0, 0.3))
+            if self._active_tasks() > 0:
+                return True
 
     def _active_tasks(self) -> int:
         tracker = self._session.spark.sparkContext.statusTracker()

@@ -13,7 +13,7 @@ from running import plan_at
 from spark.campaign import APP, differences, unanswered, undisturbed
 
 CAMPAIGN = Path(__file__).parent / "campaign.py"
-MESSAGES = 3600
+MESSAGES = 7200
 SEEDS = 4  # by chance, no kill may hit a task: then others are tried
 SECONDS = 600  # more than it takes on a busy machine
 

@@ -15,7 +15,7 @@ from demaq.pipelines.plan.steps import Gather, Split
 from demaq.pipelines.vocabulary import Strategy
 
 _Message = dict[str, set[Row]]
-_Id = tuple[Channels, int]
+Id = tuple[Channels, int]
 
 
 def compile_numbered(node: Node) -> Compiled:
@@ -39,7 +39,7 @@ def compile_gather(step: Gather) -> Callable[[State], None]:
         facts: dict[str, set[Row]] = {part.relation: set() for part in step.parts}
         arrivals: list[datetime] = []
         messages = _messages(state, parts)
-        for ids, arrival in _groups(step, _in_turn(state, messages), closing):
+        for ids, arrival in groups(step, _in_turn(state, messages), closing):
             for relation, rows in _merged([messages[id] for id in ids], step.strategy).items():
                 facts[relation].update((len(arrivals), *row) for row in rows)
             arrivals.append(arrival)
@@ -48,26 +48,24 @@ def compile_gather(step: Gather) -> Callable[[State], None]:
     return run
 
 
-def _messages(state: State, parts: list[tuple[str, Channels, Compiled]]) -> dict[_Id, _Message]:
+def _messages(state: State, parts: list[tuple[str, Channels, Compiled]]) -> dict[Id, _Message]:
     """The messages that take part, with their facts."""
-    found: defaultdict[_Id, defaultdict[str, set[Row]]] = defaultdict(lambda: defaultdict(set))
+    found: defaultdict[Id, defaultdict[str, set[Row]]] = defaultdict(lambda: defaultdict(set))
     for relation, channels, node in parts:
         for number, *values in node.run(state):
             found[channels, number][relation].add(tuple(values))
     return {id: dict(message) for id, message in found.items()}
 
 
-def _in_turn(state: State, ids: Iterable[_Id]) -> list[tuple[datetime, _Id]]:
+def _in_turn(state: State, ids: Iterable[Id]) -> list[tuple[datetime, Id]]:
     """Messages in the order in which they come, with their times."""
     found = [(state.arrival(channels, number), (channels, number)) for channels, number in ids]
     return sorted(found, key=lambda each: (each[0], each[1][1], each[1][0]))
 
 
-def _groups(
-    step: Gather, messages: list[tuple[datetime, _Id]], closing: set[_Id]
-) -> Iterator[tuple[list[_Id], datetime]]:
+def groups(step: Gather, messages: list[tuple[datetime, Id]], closing: set[Id]) -> Iterator[tuple[list[Id], datetime]]:
     """The messages that become one, and when that is complete."""
-    group: list[_Id] = []
+    group: list[Id] = []
     end: datetime | None = None
     for arrival, id in messages:
         if group and end is not None and arrival >= end:

@@ -1,0 +1,1 @@
+"""Plans of pipelines as data frames of Spark."""

@@ -1,0 +1,47 @@
+"""Recursion on Spark, semi-naively: each round joins only what the one before it found.
+
+Spark's own recursive queries give wrong answers for recursion that is not linear, and do not end on cycles.
+"""
+
+from functools import reduce
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+
+from demaq.pipelines.plan.steps import Fixpoint, Recursive
+from demaq.spark.pipelines.relations import by_place
+from demaq.spark.pipelines.state import State
+
+_CUT = 8  # rounds after which the plan of all that is known is cut: it would grow with each of them
+
+
+def run_fixpoint(step: Fixpoint, state: State) -> int:
+    """Adds the relations of a fixpoint to the state; how many rounds it took."""
+    known = {found.relation: _cut(by_place(found.base, state)) for found in step.relations}
+    new = dict(known)
+    rounds = 0
+    while any(not frame.isEmpty() for frame in new.values()):
+        rounds += 1
+        inner = state.inside(known, new)
+        found = {each.relation: _found(each, inner, known[each.relation]) for each in step.relations}
+        for relation, frame in found.items():
+            known[relation] = known[relation].union(frame)
+            if rounds % _CUT == 0:
+                known[relation] = _cut(known[relation])
+        new = found
+    state.relations.update(known)
+    return rounds
+
+
+def _found(each: Recursive, state: State, known: DataFrame) -> DataFrame:
+    """What a round adds to a relation."""
+    if not each.rounds:
+        return known.limit(0)
+    frames = [by_place(node, state) for node in each.rounds]
+    united = reduce(DataFrame.union, frames).distinct()
+    return _cut(united.join(known, known.columns, "left_anti"))
+
+
+def _cut(frame: DataFrame) -> DataFrame:
+    """The same rows, computed and kept, without the plan by which they came."""
+    return frame.localCheckpoint(eager=True, storageLevel=StorageLevel.MEMORY_AND_DISK)

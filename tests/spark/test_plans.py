@@ -1,0 +1,67 @@
+"""Plans of pipelines give on Spark what they give in memory: whatever is tested there is tested here."""
+
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from demaq.pipelines.evaluate import Input, Output, evaluate
+from demaq.pipelines.optimise import optimise
+from demaq.pipelines.plan import Plan
+from demaq.pipelines.planner import plan_program
+from property.effort import scaled
+from property.pipelines.programs import Case, cases
+from property.pipelines.test_plans_agree import compiled, given_input
+from spark.plans import evaluated
+from unit.pipelines import evaluating
+from unit.pipelines.evaluate.test_messages import *  # noqa: F403
+from unit.pipelines.evaluate.test_rules import *  # noqa: F403
+
+
+def rounded(value: Any) -> Any:
+    """A number as one that can be compared: sums of doubles depend on their order, and decimals have 18 digits."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return type(value).__name__, value
+    if math.isinf(value) or value == 0:
+        return "number", str(float(value) + 0.0)
+    return "number", f"{Decimal(value):.9e}"
+
+
+def comparable(found: Output) -> Any:
+    sent = {
+        sink: {name: {(row[0], *map(rounded, row[1:])) for row in rows} for name, rows in facts.items()}
+        for sink, facts in found.sent.items()
+    }
+    return sent, [
+        (answer.text, answer.columns, {tuple(map(rounded, row)) for row in answer.rows}) for answer in found.answers
+    ]
+
+
+@pytest.fixture(autouse=True)
+def on_spark_too(spark: Any) -> Iterator[None]:
+    plans: list[Plan] = []
+
+    def both(plan: Plan, given: Input) -> Output:
+        found = evaluate(plan, given)
+        plans.append(plan)
+        if len(plans) % 2 == 0:  # the one that is optimised
+            assert comparable(evaluated(spark, plan, given)) == comparable(found)
+        return found
+
+    with patch.object(evaluating, "evaluate", both):
+        yield
+
+
+@settings(max_examples=scaled(4), phases=(Phase.explicit, Phase.generate))
+@given(cases(), st.booleans())
+def test_random_programs(spark: Any, case: Case, is_optimised: bool) -> None:
+    """Recursion, negation and aggregates, in several messages at once."""
+    plan = plan_program(compiled(case))
+    given_ = given_input(case, case.sources)
+    found = evaluated(spark, optimise(plan) if is_optimised else plan, given_)
+    assert comparable(found) == comparable(evaluate(plan, given_))
