@@ -16,6 +16,8 @@ from demaq.language import (
 )
 from demaq.model import Clock, Limits, ManualClock, Message, MessageState, Origin, Slice, SystemClock, Value
 from demaq.node import DeploymentRefused, NeverIdle, Node, RetryRefused
+from demaq.pipelines import PipelineInvalid, PipelineNotFound
+from demaq.spark.opening import pipeline
 from demaq.store import QueueCounts, StoreError, StoreUnavailable, Version
 from demaq.xquery import XQuerySyntaxError
 
@@ -37,6 +39,8 @@ __all__ = [
     "NeverIdle",
     "Node",
     "Origin",
+    "PipelineInvalid",
+    "PipelineNotFound",
     "Program",
     "PropertyInvalid",
     "QueueCounts",
@@ -55,4 +59,5 @@ __all__ = [
     "__version__",
     "check",
     "compile_application",
+    "pipeline",
 ]

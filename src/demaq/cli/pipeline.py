@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from demaq.cli.lila import run_on_spark
 from demaq.cli.output import FINDINGS, MISUSE, count, fail, paint, print_json, print_report, summary
 from demaq.diagnostics import Severity
 from demaq.drawing import Graph, to_mermaid, to_svg
@@ -17,7 +18,7 @@ from demaq.pipelines.planner import plan_program
 
 @click.group()
 def pipeline() -> None:
-    """Check and explain data pipelines, which are written in LiLa (.lila files)."""
+    """Check, explain and run data pipelines, which are written in LiLa (.lila files)."""
 
 
 @pipeline.command(
@@ -80,6 +81,34 @@ def explain(file: str, as_json: bool, mermaid: bool, svg: str | None, graph: str
         click.echo(
             "`--svg FILE` draws the routes, with `--graph dependencies` what depends on what; `--plan` shows the plan."
         )
+
+
+@pipeline.command(
+    epilog="Examples:\n\n"
+    "\b\n"
+    "  demaq pipeline run soccer.lila                  read all sources, write all goals\n"
+    "  demaq pipeline run soccer.lila --show gByP      and look at the facts of a relation\n"
+    "  demaq pipeline run soccer.lila --strict         write nothing if something cannot be read\n\n"
+    "Exit status: 0 if all was read and written, 1 if something could not be, 2 when there is no such pipeline."
+)
+@click.argument("file", type=click.Path())
+@click.option("--show", multiple=True, metavar="RELATION", help="Print some facts of a relation. Can be given again.")
+@click.option("--strict", is_flag=True, help="Write nothing if something cannot be read.")
+@click.option(
+    "--folder",
+    type=click.Path(exists=True, file_okay=False),
+    help="What names of files are relative to, if not to the folder of the pipeline.",
+)
+@click.option("--spark", "master", default="local[*]", show_default=True, help="Where Spark is: local[2], spark://…")
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
+def run(file: str, show: tuple[str, ...], strict: bool, folder: str | None, master: str, as_json: bool) -> None:
+    """Run the pipeline FILE on Spark: read what its sources have, and write its goals."""
+    result = _checked(file)
+    if result.program is None:
+        print_report(result.report, err=True)
+        click.echo(f"{result.name}: {summary(result.report)}; it cannot run", err=True)
+        sys.exit(FINDINGS)
+    run_on_spark(file, show=show, is_strict=strict, folder=folder, master=master, as_json=as_json)
 
 
 def _checked(file: str) -> CheckedPipeline:

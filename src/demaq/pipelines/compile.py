@@ -16,7 +16,7 @@ from demaq.pipelines.assemble import Parts, assemble, nodes_of
 from demaq.pipelines.checks import CHECKS, USE_CHECKS
 from demaq.pipelines.checks.cycles import check_cycles
 from demaq.pipelines.completions import Completion, completion, refuse_options
-from demaq.pipelines.define import define
+from demaq.pipelines.define import Known, define
 from demaq.pipelines.endpoints import endpoint
 from demaq.pipelines.errors import PipelineInvalid, PipelineNotFound
 from demaq.pipelines.examined import Examined
@@ -38,9 +38,9 @@ class CheckedPipeline:
     program: Program | None
 
 
-def check_pipeline(pipeline: Path | str | Source) -> CheckedPipeline:
+def check_pipeline(pipeline: Path | str | Source, known: Known | None = None) -> CheckedPipeline:
     """Read a pipeline, the path of a `.lila` file or a text as a `Source`, and check all that can be checked before it
-    runs. Raises `PipelineNotFound` if there is no such file."""
+    runs. `known` are types of parameters that are not declared. Raises `PipelineNotFound` if there is no such file."""
     report = Report()
     if isinstance(pipeline, Source):
         source: Source | None = pipeline
@@ -48,13 +48,13 @@ def check_pipeline(pipeline: Path | str | Source) -> CheckedPipeline:
     else:
         source = _read(_found(Path(pipeline)), report)
         name = Path(pipeline).stem
-    program = None if source is None else _compile(name, source, report)
+    program = None if source is None else _compile(name, source, report, known or {})
     return CheckedPipeline(name=name, report=report, program=None if report.has_errors else program)
 
 
-def compile_pipeline(pipeline: Path | str | Source) -> Program:
+def compile_pipeline(pipeline: Path | str | Source, known: Known | None = None) -> Program:
     """The program of a pipeline; raises `PipelineInvalid` if it has errors."""
-    checked = check_pipeline(pipeline)
+    checked = check_pipeline(pipeline, known)
     if checked.program is None:
         raise PipelineInvalid(checked.report)
     return checked.program
@@ -90,9 +90,9 @@ def _read(path: Path, report: Report) -> Source | None:
     return Source(str(path), text)
 
 
-def _compile(name: str, source: Source, report: Report) -> Program | None:
+def _compile(name: str, source: Source, report: Report, known: Known) -> Program | None:
     parsed = parse_pipeline(source, report)
-    symbols = define(parsed.syntax, parsed.broken, report)
+    symbols = define(parsed.syntax, parsed.broken, report, known)
     if parsed.complete and not symbols.definitions and not report.has_errors:
         place = Span(source, 0, 0)
         report.say(codes.EMPTY, place, "the pipeline defines no relation", help="start with `@from(URI) { rel(a). }`")

@@ -1,6 +1,6 @@
 """From statements to relations: what is defined where, and what the parameters are called."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import singledispatchmethod
 
 from demaq.diagnostics import Note, Report, Span, did_you_mean
@@ -11,10 +11,13 @@ from demaq.pipelines.symbols import PRODUCERS, Definition, Symbols
 from demaq.pipelines.values import ValueType
 from demaq.pipelines.vocabulary import AGGREGATED, META, SPLITTED, TYPES
 
+Known = Mapping[tuple[str, str], ValueType]
+"""Types that are known from the data, by relation and parameter."""
 
-def define(pipeline: t.Pipeline, broken: frozenset[str], report: Report) -> Symbols:
+
+def define(pipeline: t.Pipeline, broken: frozenset[str], report: Report, known: Known) -> Symbols:
     """The relations of a pipeline. Definitions that exclude each other are reported, and the first one counts."""
-    definer = _Definer(Symbols(broken=broken), report)
+    definer = _Definer(Symbols(broken=broken), report, known)
     for statement in pipeline.statements:
         definer.define(statement)
     for statement in pipeline.statements:
@@ -24,9 +27,10 @@ def define(pipeline: t.Pipeline, broken: frozenset[str], report: Report) -> Symb
 
 
 class _Definer:
-    def __init__(self, symbols: Symbols, report: Report) -> None:
+    def __init__(self, symbols: Symbols, report: Report, known: Known) -> None:
         self.symbols = symbols
         self._report = report
+        self._known = known
 
     @singledispatchmethod
     def define(self, statement: t.Statement) -> None:
@@ -90,7 +94,10 @@ class _Definer:
             place=declaration.relation.span,
             statement=statement,
             columns=tuple(column.name.text for column in declaration.columns),
-            types=tuple(self._type(column.type) for column in declaration.columns),
+            types=tuple(
+                self._type(column.type) or self._known.get((declaration.relation.text, column.name.text))
+                for column in declaration.columns
+            ),
             places=tuple(column.span for column in declaration.columns),
         )
         self._add(declaration.relation.text, definition)

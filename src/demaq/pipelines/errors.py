@@ -18,6 +18,14 @@ class PipelineInvalid(DemaqError):
         super().__init__("\n\n".join(render(diagnostic) for diagnostic in self.diagnostics))
 
 
+class PipelineFailed(DemaqError):
+    """A pipeline cannot run; the text says why, and what to do."""
+
+
+class InputWrong(PipelineFailed):
+    """Something cannot be read, and whoever runs the pipeline does not allow that."""
+
+
 class PipelineSyntaxError(DemaqError):
     """A statement is not written as the grammar asks. The parser catches it and goes on with the next one."""
 

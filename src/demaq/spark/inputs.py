@@ -62,11 +62,11 @@ def find(names: Sequence[str], format: Format | None) -> Iterator[Input]:
     What is in a file is told by its name, unless a format is given.
     """
     for name in names:
-        for root, path in _files(name):
+        for root, path in files(name):
             yield _input(root, path, format)
 
 
-def _files(name: str) -> Iterable[tuple[str, str]]:
+def files(name: str) -> Iterable[tuple[str, str]]:
     """Files, each with the folder that was named."""
     if name == "-":
         raise InputInvalid("what is read from standard input cannot be loaded: a load may have to begin again")

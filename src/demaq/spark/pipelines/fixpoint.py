@@ -10,13 +10,20 @@ from pyspark.sql import DataFrame
 
 from demaq.pipelines.plan.steps import Fixpoint, Recursive
 from demaq.spark.pipelines.relations import by_place
+from demaq.spark.pipelines.small import run_beside
 from demaq.spark.pipelines.state import State
 
 _CUT = 8  # rounds after which the plan of all that is known is cut: it would grow with each of them
 
 
-def run_fixpoint(step: Fixpoint, state: State) -> int:
-    """Adds the relations of a fixpoint to the state; how many rounds it took."""
+def run_fixpoint(step: Fixpoint, state: State) -> None:
+    """Adds the relations of a fixpoint to the state."""
+    if not run_beside(step, state):
+        run_rounds(step, state)
+
+
+def run_rounds(step: Fixpoint, state: State) -> None:
+    """The same on Spark, whatever the number of facts."""
     known = {found.relation: _cut(by_place(found.base, state)) for found in step.relations}
     new = dict(known)
     rounds = 0
@@ -30,7 +37,6 @@ def run_fixpoint(step: Fixpoint, state: State) -> int:
                 known[relation] = _cut(known[relation])
         new = found
     state.relations.update(known)
-    return rounds
 
 
 def _found(each: Recursive, state: State, known: DataFrame) -> DataFrame:

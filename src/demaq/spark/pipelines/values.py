@@ -163,3 +163,8 @@ def sort_key(column: Column) -> Column:
     rest = F.substring(column, 2, _LONGEST)
     rank = F.position(F.substring(column, 1, 1), F.lit("bntzd"))
     return F.struct(rank, F.when(column.startswith(NUMBER), rest.try_cast("double")), rest)
+
+
+def text_of(column: Column, type_: ValueType) -> Column:
+    """A value as text, for people."""
+    return F.substring(column, 2, _LONGEST) if type_ is ValueType.ANY else column.cast("string")

@@ -14,10 +14,11 @@ from demaq.pipelines.evaluate import Input, Output, evaluate
 from demaq.pipelines.optimise import optimise
 from demaq.pipelines.plan import Plan
 from demaq.pipelines.planner import plan_program
+from demaq.spark.pipelines.small import MOST
 from property.effort import scaled
 from property.pipelines.programs import Case, cases
 from property.pipelines.test_plans_agree import compiled, given_input
-from spark.plans import evaluated
+from spark.pipelines.plans import evaluated
 from unit.pipelines import evaluating
 from unit.pipelines.evaluate.test_messages import *  # noqa: F403
 from unit.pipelines.evaluate.test_rules import *  # noqa: F403
@@ -53,15 +54,16 @@ def on_spark_too(spark: Any) -> Iterator[None]:
             assert comparable(evaluated(spark, plan, given)) == comparable(found)
         return found
 
-    with patch.object(evaluating, "evaluate", both):
+    with patch.object(evaluating, "evaluate", both), patch("demaq.spark.pipelines.small.MOST", 0):
         yield
 
 
 @settings(max_examples=scaled(4), phases=(Phase.explicit, Phase.generate))
-@given(cases(), st.booleans())
-def test_random_programs(spark: Any, case: Case, is_optimised: bool) -> None:
-    """Recursion, negation and aggregates, in several messages at once."""
+@given(cases(), st.booleans(), st.sampled_from([0, 20, MOST]))
+def test_random_programs(spark: Any, case: Case, is_optimised: bool, most: int) -> None:
+    """Recursion, negation and aggregates, in several messages at once; with recursion on Spark, and beside it."""
     plan = plan_program(compiled(case))
     given_ = given_input(case, case.sources)
-    found = evaluated(spark, optimise(plan) if is_optimised else plan, given_)
+    with patch("demaq.spark.pipelines.small.MOST", most):
+        found = evaluated(spark, optimise(plan) if is_optimised else plan, given_)
     assert comparable(found) == comparable(evaluate(plan, given_))

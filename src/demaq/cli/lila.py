@@ -1,0 +1,80 @@
+"""`demaq pipeline run`: a pipeline on Spark, with its progress, and what it has done."""
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from demaq.cli.output import FINDINGS, count, fail, paint, print_json
+from demaq.cli.tables import print_table
+from demaq.diagnostics import DemaqError
+from demaq.pipelines.errors import InputWrong
+from demaq.spark.opening import pipeline
+from demaq.spark.session import Session, is_master
+
+if TYPE_CHECKING:
+    from demaq.spark.pipelines.pipeline import Ran, Shown
+
+
+def run_on_spark(
+    file: str, *, show: Sequence[str], is_strict: bool, folder: str | None, master: str, as_json: bool
+) -> None:
+    if not is_master(master) or master == "auto":
+        fail(f"`{master}` is no place for Spark: write `local[2]`, `spark://host:7077`, `yarn` or `k8s://…`")
+    session = Session(master)
+    start = time.monotonic()
+    tell = _progress()
+    try:
+        found = pipeline(file, folder)
+        found.check_relations(show)
+        tell("starting Spark")
+        ran = found.execute(session.spark, is_strict=is_strict, show=show, tell=tell)
+    except InputWrong as error:
+        tell("")
+        click.echo(f"{paint('error', 'error')}: {error}", err=True)
+        sys.exit(FINDINGS)
+    except DemaqError as error:
+        tell("")
+        fail(str(error))
+    finally:
+        session.close()
+    tell("")
+    if as_json:
+        print_json({**asdict(ran), "seconds": round(time.monotonic() - start, 3)})
+    else:
+        _print(ran, time.monotonic() - start)
+    sys.exit(FINDINGS if ran.wrong_number else 0)
+
+
+def _progress() -> Callable[[str], None]:
+    """Says what is done at the moment, on a terminal; nothing wipes it out."""
+    if not sys.stderr.isatty():
+        return lambda _what: None
+    return lambda what: click.echo(f"\r\x1b[K{what}{'…' if what else ''}", nl=False, err=True)
+
+
+def _print(ran: "Ran", seconds: float) -> None:
+    for shown in ran.shown:
+        _print_facts(shown)
+    for source, number in ran.messages.items():
+        click.echo(f"{source}: {count(number, 'message')}")
+    print_table(("relation", "facts"), [(name, str(number)) for name, number in ran.facts.items()], right=(1,))
+    for goal, number in ran.sent.items():
+        click.echo(f"{goal}: {count(number, 'message')}")
+    for wrong in ran.wrong:
+        click.echo(f"{paint('warning', 'warning')}: {wrong}", err=True)
+    if ran.wrong_number > len(ran.wrong):
+        click.echo(f"and {ran.wrong_number - len(ran.wrong)} more that could not be read", err=True)
+    click.echo(f"in {seconds:.1f} s")
+
+
+def _print_facts(shown: "Shown") -> None:
+    click.echo(paint(shown.title, "bold") + f": {count(shown.number, 'fact')}")
+    if shown.rows:
+        print_table(shown.columns, [["" if value is None else value for value in row] for row in shown.rows])
+    if shown.number > len(shown.rows):
+        click.echo(f"and {shown.number - len(shown.rows)} more")
+    click.echo()

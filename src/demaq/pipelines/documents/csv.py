@@ -1,0 +1,48 @@
+"""CSV: each line is a fact of the one relation that such a document has."""
+
+import csv
+import io
+from collections.abc import Mapping
+
+from demaq.pipelines.documents.shapes import PARENT, UID, Collector, Found, Shape
+from demaq.pipelines.values import Value
+
+csv.field_size_limit(16 * 1024 * 1024)
+
+
+def read_csv(document: str | bytes, shapes: tuple[Shape, ...], options: Mapping[str, Value]) -> Found:
+    """With names in the first line, unless the option `header` says that there are none."""
+    assert isinstance(document, str)
+    collector = Collector(shapes)
+    if not collector.is_single:
+        return Found.broken("CSV has the facts of one relation only")
+    shape = collector.first
+    reader = csv.reader(io.StringIO(document), delimiter=str(options.get("delimiter", ",")), strict=True)
+    names: list[str] | None = list(shape.names) if options.get("header") is False else None
+    try:
+        for line in reader:
+            if not line:
+                continue
+            if names is None:
+                names = [name.strip() for name in line]
+                missing = _unknown(names, shape)
+                if missing:
+                    return Found.broken(missing, reader.line_num)
+            elif len(line) != len(names):
+                collector.problem(f"the line has {len(line)} values instead of {len(names)}", reader.line_num)
+            else:
+                values = {name: value for name, value in zip(names, line, strict=True) if value != ""}
+                collector.add(shape, values, line=reader.line_num)
+    except csv.Error as error:
+        collector.problem(f"it is no CSV from here on: {error}", reader.line_num)
+    return collector.found
+
+
+def _unknown(names: list[str], shape: Shape) -> str:
+    wanted = [name for name in shape.names if name not in (UID, PARENT)]
+    if any(name in names for name in wanted):
+        return ""
+    return (
+        f"no column has the name of a parameter of `{shape.relation}`: there are {', '.join(names)}, "
+        f"and parameters are {', '.join(wanted)}; if the first line has no names, write header=false"
+    )

@@ -1,0 +1,85 @@
+"""JSON: objects are facts, and their fields parameters.
+
+Objects in a field that is called like a relation are facts of it, wherever they are. The object that the document is,
+or the objects in the list that it is, are facts of the first relation, if they have a parameter of it.
+"""
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from demaq.pipelines.documents.shapes import Collector, Found, Shape
+from demaq.pipelines.values import Value, ValueType
+
+_DEEPEST = 100  # objects and lists inside one another
+
+
+def read_json(document: str | bytes, shapes: tuple[Shape, ...], _options: Mapping[str, Value]) -> Found:
+    exact = any(ValueType.DECIMAL in shape.types for shape in shapes)
+    try:
+        data = json.loads(document, parse_float=Decimal if exact else None, parse_constant=_no_number)
+    except json.JSONDecodeError as error:
+        return Found.broken(f"it is no JSON: {error.msg} in column {error.colno}", error.lineno)
+    except (ValueError, RecursionError) as error:
+        return Found.broken(f"it is no JSON that can be read: {error}")
+    collector = Collector(shapes)
+    objects = data if isinstance(data, list) else [data]
+    for number, each in enumerate(objects):
+        where = f"[{number}]" if isinstance(data, list) else ""
+        if isinstance(each, dict):
+            _root(each, collector, where)
+        else:
+            collector.problem(f"{where or 'it'} is no object, but {_kind(each)}")
+    return collector.found
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    return {list: "a list", str: "text", bool: "a boolean"}.get(type(value), "a number")
+
+
+def _root(data: dict[str, Any], collector: Collector, where: str) -> None:
+    """An object is a fact of the first relation if it has a parameter of it; else there may be facts inside."""
+    shape = collector.first
+    if any(
+        not isinstance(data.get(name, {}), dict) and not _holds_facts(name, data[name], collector)
+        for name in shape.names
+    ):
+        _fact(shape, data, collector, None, where, 1)
+        return
+    before = collector.seen
+    _inside(data, collector, None, where, 1)
+    if collector.seen == before:
+        collector.problem(f"{where or 'it'} has no field with the name of a parameter of `{shape.relation}`")
+
+
+def _holds_facts(name: str, value: Any, collector: Collector) -> bool:
+    return isinstance(value, dict | list) and collector.shape(name) is not None
+
+
+def _fact(shape: Shape, data: dict[str, Any], collector: Collector, parent: int | None, where: str, depth: int) -> None:
+    own = {name: value for name, value in data.items() if not _holds_facts(name, value, collector)}
+    number = collector.add(shape, own, parent, line=None, where=f"{where}: " if where else "")
+    _inside(data, collector, number, where, depth)
+
+
+def _inside(data: dict[str, Any], collector: Collector, parent: int | None, where: str, depth: int) -> None:
+    """The facts in the fields of an object."""
+    if depth > _DEEPEST:
+        collector.problem(f"{where or 'it'} has more than {_DEEPEST} objects inside one another")
+        return
+    for name, value in data.items():
+        shape = collector.shape(name)
+        for number, each in enumerate(value if isinstance(value, list) else [value]):
+            if isinstance(each, dict):
+                place = f"{where}.{name}[{number}]" if isinstance(value, list) else f"{where}.{name}"
+                if shape is None:
+                    _inside(each, collector, parent, place, depth + 1)
+                else:
+                    _fact(shape, each, collector, parent, place, depth + 1)

@@ -1,0 +1,151 @@
+"""From facts to a document, in each format, piece by piece: there may be more facts than memory."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from itertools import groupby
+from operator import itemgetter
+from xml.sax.saxutils import escape
+
+from demaq.pipelines.documents.shapes import Row, Shape
+from demaq.pipelines.printer import print_value
+from demaq.pipelines.values import Value
+from demaq.pipelines.vocabulary import META, Format
+
+Numbered = tuple[int, Row]
+"""The number of a shape, and a row of it."""
+
+
+def written(
+    facts: Mapping[str, Sequence[Row]],
+    format_: Format,
+    shapes: Sequence[Shape],
+    options: Mapping[str, Value] | None = None,
+) -> str:
+    """Facts by relation as one document, in the order given."""
+    rows = ((number, row) for number, shape in enumerate(shapes) for row in facts.get(shape.relation, ()))
+    return "".join(pieces(rows, format_, shapes, options or {}))
+
+
+def pieces(
+    rows: Iterable[Numbered], format_: Format, shapes: Sequence[Shape], options: Mapping[str, Value]
+) -> Iterator[str]:
+    """A document of rows, which come shape by shape. With the option `lines`, a document of JSON is one line."""
+    return _WRITERS[format_](rows, shapes, options)
+
+
+def is_possible(format_: Format, shapes: Sequence[Shape]) -> bool:
+    """Can a document have the facts of so many relations?"""
+    return format_ is not Format.ROWS and (format_ is not Format.CSV or len(shapes) == 1)
+
+
+# JSON
+
+
+def _json(rows: Iterable[Numbered], shapes: Sequence[Shape], options: Mapping[str, Value]) -> Iterator[str]:
+    """A list of objects; of several relations, an object with such a list for each that has facts."""
+    is_line = bool(options.get("lines"))
+    if len(shapes) == 1:
+        yield from _list((row for _, row in rows), shapes[0], "" if is_line else "\n", "" if is_line else "  ")
+        yield "\n"
+        return
+    new_line = "" if is_line else "\n"
+    yield "{"
+    for place, (number, own) in enumerate(groupby(rows, itemgetter(0))):
+        shape = shapes[number]
+        yield f"{',' if place else ''}{' ' if place and is_line else ''}{new_line}{'' if is_line else '  '}"
+        yield f"{json.dumps(shape.relation)}: "
+        yield from _list((row for _, row in own), shape, new_line, "" if is_line else "    ")
+    yield f"{new_line}}}\n"
+
+
+def _list(rows: Iterable[Row], shape: Shape, new_line: str, indent: str) -> Iterator[str]:
+    is_first = True
+    yield "["
+    for row in rows:
+        yield f"{'' if is_first else ',' if new_line else ', '}{new_line}{indent}{_object(shape, row)}"
+        is_first = False
+    yield "]" if is_first else f"{new_line}{indent[2:]}]"
+
+
+def _object(shape: Shape, row: Row) -> str:
+    fields = zip(shape.names, row, strict=True)
+    inside = (f"{json.dumps(name, ensure_ascii=False)}: {_json_value(value)}" for name, value in fields)
+    return "{" + ", ".join(inside) + "}"
+
+
+def _json_value(value: Value | None) -> str:
+    if isinstance(value, Decimal):
+        return format(value.normalize(), "f")
+    if isinstance(value, date):  # a datetime is one
+        return json.dumps(_text(value))
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return "null"  # JSON has no such number
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _text(value: Value | None) -> str:
+    """A value as text, as documents without types have it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return format(value.normalize(), "f")
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+# CSV
+
+
+def _csv(rows: Iterable[Numbered], shapes: Sequence[Shape], options: Mapping[str, Value]) -> Iterator[str]:
+    (shape,) = shapes
+    output = io.StringIO()
+    writer = csv.writer(output, delimiter=str(options.get("delimiter", ",")), lineterminator="\n")
+    if options.get("header") is not False:
+        writer.writerow(shape.names)
+    for _, row in rows:
+        writer.writerow([_text(value) for value in row])
+        yield output.getvalue()
+        output.seek(0)
+        output.truncate()
+    yield output.getvalue()
+
+
+# XML
+
+
+def _xml(rows: Iterable[Numbered], shapes: Sequence[Shape], _options: Mapping[str, Value]) -> Iterator[str]:
+    yield "<facts>\n"
+    for number, row in rows:
+        shape = shapes[number]
+        fields = zip(shape.names, row, strict=True)
+        inside = "".join(f"<{name}>{escape(_text(value))}</{name}>" for name, value in fields if value is not None)
+        yield f"  <{shape.relation}>{inside}</{shape.relation}>\n"
+    yield "</facts>\n"
+
+
+# Datalog
+
+
+def _datalog(rows: Iterable[Numbered], shapes: Sequence[Shape], _options: Mapping[str, Value]) -> Iterator[str]:
+    """A fact that lacks a value cannot be written."""
+    for shape in shapes:
+        for position, name in enumerate(shape.names, 1):
+            yield f'{META}("{shape.relation}", "{name}", {position}).\n'
+    for number, row in rows:
+        if None not in row:
+            yield f"{shapes[number].relation}({', '.join(print_value(value) for value in row)}).\n"
+
+
+_WRITERS: dict[Format, Callable[[Iterable[Numbered], Sequence[Shape], Mapping[str, Value]], Iterator[str]]] = {
+    Format.JSON: _json,
+    Format.CSV: _csv,
+    Format.XML: _xml,
+    Format.DATALOG: _datalog,
+}

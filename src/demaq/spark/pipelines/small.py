@@ -1,0 +1,81 @@
+"""Recursion over few facts, evaluated beside Spark: a round of it takes less time than Spark takes to plan one."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from demaq.pipelines.evaluate import Input
+from demaq.pipelines.evaluate.fixpoint import compile_fixpoint
+from demaq.pipelines.evaluate.rows import Row
+from demaq.pipelines.evaluate.state import State as Memory
+from demaq.pipelines.evaluate.values import all_entering, all_leaving
+from demaq.pipelines.plan.nodes import Columns, Load, Node, Pair, Read, Scan, Spread
+from demaq.pipelines.plan.steps import Fixpoint
+from demaq.pipelines.plan.walk import below
+from demaq.spark.pipelines.state import State
+from demaq.spark.pipelines.values import decoder, frame
+
+MOST = 20_000  # facts that go in
+
+
+class _TooMany(Exception):
+    """There are more facts than it is good for."""
+
+
+def run_beside(step: Fixpoint, state: State) -> bool:
+    """Adds the relations of a fixpoint to the state, if few facts go into it; whether it did."""
+    nodes = [each for found in step.relations for node in (found.base, *found.rounds) for each in below(node)]
+    if any(isinstance(node, Spread | Pair) for node in nodes):
+        return False  # they ask how many messages there are
+    try:
+        memory = _brought(step, nodes, state)
+    except _TooMany:
+        return False
+    compile_fixpoint(step)(memory)
+    for found in step.relations:
+        columns, has_messages = found.base.columns, bool(found.base.channels)
+        types = [*([None] if has_messages else []), *(column.type for column in columns)]
+        rows = all_leaving(memory.relations[found.relation], types)
+        state.relations[found.relation] = frame(state.spark, columns, rows, numbered=has_messages)
+    return True
+
+
+def _brought(step: Fixpoint, nodes: Sequence[Node], state: State) -> Memory:
+    """What the nodes of a fixpoint read, in memory."""
+    own = {found.relation for found in step.relations}
+    left = MOST
+    enriched: dict[str, dict[str, list[Row]]] = {}
+    memory = Memory(Input(enrichers=enriched))
+    for node in dict.fromkeys(node for node in nodes if isinstance(node, Read | Scan | Load)):
+        if isinstance(node, Read):
+            if node.relation in own or node.relation in memory.relations:
+                continue
+            rows = _collected(state.relations[node.relation], node.columns, bool(node.channels), left)
+            types = [*([None] if node.channels else []), *(column.type for column in node.columns)]
+            memory.relations[node.relation] = list(all_entering(rows, types))
+        elif isinstance(node, Scan):
+            facts = state.channels[node.channel].facts.get(node.relation)
+            rows = [] if facts is None else _collected(facts, node.parameters, True, left)
+            memory.facts[node.channel, node.relation] = rows
+        else:
+            facts = state.enrichers.get((node.enricher, node.relation))
+            rows = [] if facts is None else _collected(facts, node.parameters, False, left)
+            enriched.setdefault(node.enricher, {})[node.relation] = rows
+        left -= len(rows)
+    return memory
+
+
+def _collected(found: DataFrame, columns: Columns, has_messages: bool, most: int) -> list[Row]:
+    rows = found.limit(most + 1).collect()
+    if len(rows) > most:
+        raise _TooMany
+    return list(_decoded(rows, columns, has_messages))
+
+
+def _decoded(rows: Sequence[Any], columns: Columns, has_messages: bool) -> Iterator[Row]:
+    decoders = [decoder(column.type) for column in columns]
+    first = 1 if has_messages else 0
+    for row in rows:
+        values = zip(decoders, row[first : first + len(columns)], strict=True)
+        yield (*row[:first], *(decode(value) for decode, value in values))

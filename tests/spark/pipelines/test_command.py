@@ -1,0 +1,67 @@
+"""`demaq pipeline run`: what it prints, and how it ends."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from demaq.cli import main
+from docs.fences import DOCS, code_spans, section, table
+
+TEXT = """
+@from(file:in.jsonl) { p(x: integer). }
+r(x) :- p(x), x > 1.
+?-p(y).
+@to(file:out.json) { r }
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "a.lila").write_text(TEXT, encoding="utf-8")
+    (tmp_path / "in.jsonl").write_text('{"x": 1}\n{"x": 2}\n', encoding="utf-8")
+    return tmp_path / "a.lila"
+
+
+def run(file: Path, *options: str) -> Result:
+    return CliRunner().invoke(main, ["pipeline", "run", str(file), *options])
+
+
+@pytest.mark.usefixtures("spark")
+def test_what_is_printed(file: Path) -> None:
+    found = run(file, "--show", "r")
+    assert found.exit_code == 0
+    assert found.output.startswith("?-p(y).: 2 facts\ny\n1\n2\n\nr: 1 fact\nx\n2\n")
+    assert "relation  facts\np             2\nr             1\n" in found.output
+    assert json.loads(file.with_name("out.json").read_text()) == [{"x": 2}]
+
+
+@pytest.mark.usefixtures("spark")
+def test_json(file: Path) -> None:
+    file.with_name("in.jsonl").write_text('{"x": 1}\nno\n', encoding="utf-8")
+    found = run(file, "--json")
+    assert found.exit_code == 1
+    data: dict[str, Any] = json.loads(found.output)
+    rows = table(section(DOCS / "reference" / "command-line.md", "JSON of pipeline run").text)
+    assert set(data) == {span for row in rows for span in code_spans(row[0])}
+    described = {code_spans(row[0])[0]: set(code_spans(row[1])) for row in rows}
+    assert set(data["wrong"][0]) == described["wrong"]
+    assert set(data["shown"][0]) == described["shown"] - {"--show"}
+    assert (data["messages"], data["wrong_number"]) == ({"from(file:in.jsonl)": 1}, 1)
+
+
+@pytest.mark.usefixtures("spark")
+def test_how_it_ends(file: Path) -> None:
+    file.with_name("in.jsonl").write_text("no\n", encoding="utf-8")
+    strict = run(file, "--strict")
+    assert (strict.exit_code, file.with_name("out.json").exists()) == (1, False)
+    assert "in.jsonl, line 1: it is no JSON" in strict.output
+    assert run(file, "--show", "q").exit_code == 2
+    assert run(file, "--spark", "nowhere").exit_code == 2
+    assert run(file.with_name("b.lila")).exit_code == 2
+    file.write_text("p(x).", encoding="utf-8")
+    wrong = run(file)
+    assert wrong.exit_code == 1
+    assert "it cannot run" in wrong.output

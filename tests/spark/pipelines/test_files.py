@@ -1,0 +1,224 @@
+"""Pipelines from files to files: the listings of the paper, and what people do with files."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from demaq.pipelines.errors import PipelineFailed
+from demaq.spark.pipelines.goals import GoalRefused
+from demaq.spark.pipelines.pipeline import Pipeline, Shown
+
+SOCCER = """
+@from(file:gameEvents.json,json)
+{gE(period,time,eventCode,pId).}
+g(period,time,pId):-
+   gE(period,time,"Goal",pId).
+br(period,time,pId):-
+   gE(period,time,"BallReception",pId).
+gByP(period,time,firstN,lastN):-
+   g(period,time,pId),pInfo(pId,firstN,lastN).
+pAtB(period, time, firstN, lastN):-
+   br(period,time,pId),pInfo(pId,firstN,lastN).
+@enrich(playerInfo.json,json)
+{pInfo(pId,firstN,lastN).}
+@to(file:goals.json,json)
+{gByP}
+@to(file:playersAtBall.json)
+{pAtB}
+"""
+EVENTS = [
+    {"period": 1, "time": 12, "eventCode": "Goal", "pId": 7},
+    {"period": 1, "time": 13, "eventCode": "Foul", "pId": 7},
+    {"period": 2, "time": 60, "eventCode": "BallReception", "pId": 9},
+    {"period": 2, "time": 61, "eventCode": "BallReception", "pId": 1},
+]
+PLAYERS = [{"pId": 7, "firstN": "Ada", "lastN": "Lovelace"}, {"pId": 9, "firstN": "Alan", "lastN": "Turing"}]
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> Any:
+    def make(text: str, **documents: Any) -> Pipeline:
+        for name, document in documents.items():
+            written(tmp_path / name.replace("_", "."), document)
+        (tmp_path / "test.lila").write_text(text, encoding="utf-8")
+        return Pipeline(tmp_path / "test.lila")
+
+    return make
+
+
+def written(path: Path, document: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if isinstance(document, bytes):
+        path.write_bytes(document)
+    else:
+        path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_listing_1(spark: Any, pipeline: Any, tmp_path: Path) -> None:
+    ran = pipeline(SOCCER, gameEvents_json=EVENTS, playerInfo_json=PLAYERS).execute(spark)
+    assert read(tmp_path / "goals.json") == [{"period": 1, "time": 12, "firstN": "Ada", "lastN": "Lovelace"}]
+    assert read(tmp_path / "playersAtBall.json") == [{"period": 2, "time": 60, "firstN": "Alan", "lastN": "Turing"}]
+    assert ran.facts == {"gE": 4, "gByP": 1, "pAtB": 1}
+    assert ran.messages == {"from(file:gameEvents.json)": 1}
+    assert ran.wrong_number == 0
+
+
+def test_listing_12(spark: Any, pipeline: Any, tmp_path: Path) -> None:
+    """A message filter: half of the messages go on."""
+    text = """
+    @from(file:data/testMessageFilter)
+    {match(matching).}
+    match-filtered(matching):-match("true").
+    @to(file:data/filtered)
+    """
+    for number in range(6):
+        written(tmp_path / f"data/testMessageFilter/{number}.json", [{"matching": str(number % 2 == 0).lower()}])
+    for _ in range(2):  # the second run takes the place of the first
+        ran = pipeline(text).execute(spark)
+        assert [path.name for path in sorted((tmp_path / "data/filtered").iterdir())] == [
+            "000000.json",
+            "000002.json",
+            "000004.json",
+        ]
+    assert read(tmp_path / "data/filtered/000002.json") == [{"matching": "true"}]
+    assert ran.sent == {"to(file:data/filtered)": 3}
+
+
+def test_listing_14(spark: Any, pipeline: Any, tmp_path: Path) -> None:
+    """A content filter: one message, of which half of the facts go on."""
+    text = """
+    @from(file:data/testContentFilter)
+    { match(matching,count). }
+    match-filtered(matching,count) :- match(matching,count), matching = "true".
+    @to(file:data/contentFilter)
+    { match-filtered }
+    """
+    written(
+        tmp_path / "data/testContentFilter/in.json",
+        [{"matching": "true", "count": 1}, {"matching": "false", "count": 2}],
+    )
+    pipeline(text).execute(spark)
+    assert read(tmp_path / "data/contentFilter/000000.json") == [{"matching": "true", "count": 1}]
+
+
+def test_what_cannot_be_read_is_told_and_the_rest_goes_on(spark: Any, pipeline: Any, tmp_path: Path) -> None:
+    text = "@from(file:in.jsonl) { p(x: integer). } r(x) :- p(x), x > 1. @to(file:out.jsonl) { r }"
+    lines = '{"x": 1}\n{"x": 2}\n\n{"x": \n{"x": "three"}\n{"x": 4}\n'
+    found = pipeline(text, in_jsonl=lines)
+    ran = found.execute(spark)
+    assert [(wrong.source, wrong.line) for wrong in ran.wrong] == [
+        ("from(file:in.jsonl)", 4),
+        ("from(file:in.jsonl)", 5),
+    ]
+    assert "in.jsonl, line 4: it is no JSON" in str(ran.wrong[0])
+    assert (tmp_path / "out.jsonl").read_text() == '[{"x": 2}]\n[{"x": 4}]\n'
+    (tmp_path / "out.jsonl").unlink()
+    with pytest.raises(PipelineFailed, match=r"line 4: it is no JSON.*; nothing was written"):
+        found.execute(spark, is_strict=True)
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_lines_of_many_files_are_numbered_in_their_order(
+    spark: Any, pipeline: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("demaq.spark.pipelines.files._PART", 50)
+    text = """
+    @from("file:in/*", json, lines) { p(x: integer). }
+    @aggregate(union, completionSize=2) { ?-p(x). }
+    @to(file:out.jsonl) { p-aggregate }
+    """
+    lines = [f'{{"x": {number}}}\n{" " * (number % 3)}\n' for number in range(20)]
+    written(tmp_path / "in/a.jsonl", "".join(lines[:9]))
+    written(tmp_path / "in/b.jsonl.gz", gzip.compress("".join(lines[9:15]).encode()))
+    written(tmp_path / "in/c.jsonl", "".join(lines[15:]))
+    pipeline(text).execute(spark)
+    found = [[fact["x"] for fact in json.loads(line)] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert found == [[number, number + 1] for number in range(0, 20, 2)]
+
+
+def test_formats(spark: Any, pipeline: Any, tmp_path: Path) -> None:
+    text = """
+    @from(file:in.csv, delimiter=";") { p(name, price: decimal). }
+    @enrich(file:more.xml) { q(name, kind). }
+    r(name, kind, double) :- p(name, price), q(name, kind), double := price * 2.
+    @to(file:out.csv) { r }
+    @to(file:out.xml) { r }
+    @to(file:out.datalog) { r p }
+    """
+    pipeline(
+        text, in_csv="name;price\nball;1.5\nnet;20\n", more_xml="<all><q name='ball'><kind>toy</kind></q></all>"
+    ).execute(spark)
+    assert (tmp_path / "out.csv").read_text() == "name,kind,double\nball,toy,3\n"
+    assert "<r><name>ball</name><kind>toy</kind><double>3</double></r>" in (tmp_path / "out.xml").read_text()
+    assert 'r("ball", "toy", 3' in (tmp_path / "out.datalog").read_text()
+
+
+def test_files_of_others_are_not_touched(spark: Any, pipeline: Any, tmp_path: Path) -> None:
+    text = "@from(file:in.json) { p(x). } @to(file:mine) { p }"
+    written(tmp_path / "mine/letter.txt", "dear")
+    with pytest.raises(GoalRefused, match="has other files, such as `letter"):
+        pipeline(text, in_json=[{"x": 1}]).execute(spark)
+    assert (tmp_path / "mine/letter.txt").read_text() == "dear"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("@from(jdbc:x) { p(x). } @to(file:out.json) { p }", "`jdbc:x` cannot be read: this version knows `file:`"),
+        (
+            "@from(file:in.json) { p(x). } @to(twitter:$config) { p }",
+            "cannot be written: this version knows `console:` and `file:`",
+        ),
+        (
+            "@from(file:in.json) { p(x). q(x). } @to(file:out.csv) { p q }",
+            "cannot have the facts of 2 relations as csv",
+        ),
+    ],
+)
+def test_what_cannot_be_run_is_told_before_anything_runs(spark: Any, pipeline: Any, text: str, reason: str) -> None:
+    with pytest.raises(PipelineFailed, match=reason):
+        pipeline(text, in_json=[]).execute(spark)
+
+
+def test_queries_are_answered(spark: Any, pipeline: Any) -> None:
+    text = "@from(file:in.json) { p(x). } ?-p(y). @to(file:out.json) { p }"
+    ran = pipeline(text, in_json=[{"x": "b"}, {"x": 1}]).execute(spark)
+    assert ran.shown == [Shown("?-p(y).", ("y",), [("1",), ("b",)], 2)]
+
+
+def test_relations_can_be_looked_at(spark: Any, pipeline: Any) -> None:
+    found = pipeline(SOCCER, gameEvents_json=[*EVENTS, {"eventCode": "Goal"}], playerInfo_json=PLAYERS)
+    ran = found.execute(spark, show=["g", "gE"])
+    assert ran.shown[0] == Shown("g", ("period", "time", "pId"), [("1", "12", "7")], 1)
+    assert (ran.shown[1].number, ran.shown[1].rows[0]) == (5, (None, None, "Goal", None))
+    with pytest.raises(PipelineFailed, match="there is no relation `gByB`: did you mean `gByP`"):
+        found.execute(spark, show=["gByB"])
+
+
+def test_data_frames_in_and_out(spark: Any, pipeline: Any) -> None:
+    found = pipeline(SOCCER, playerInfo_json=PLAYERS)
+    events = spark.createDataFrame(
+        [(1, 12, "Goal", 7), (2, 60, "BallReception", 9)], "period int, time int, eventCode string, pid int"
+    )
+    for name in ("gE", "gameEvents"):
+        results = found.run(spark, **{name: events})
+        assert set(results) == {"gByP", "pAtB"}
+        assert results["gByP"].columns == ["period", "time", "firstN", "lastN"]
+        assert [tuple(row) for row in results["gByP"].collect()] == [(1, 12, "Ada", "Lovelace")]
+        assert results["gByP"].schema["period"].dataType.simpleString() == "bigint"
+        assert results.wrong.count() == 0
+
+
+def test_data_frames_that_do_not_fit(spark: Any, pipeline: Any) -> None:
+    found = pipeline(SOCCER, playerInfo_json=PLAYERS)
+    with pytest.raises(Exception, match="there is no source or enricher `events`: there are `gE`"):
+        found.run(spark, events=spark.range(1))
+    with pytest.raises(Exception, match="`eventCode` is of the type array<int>: facts have single values"):
+        found.run(spark, gE=spark.sql("select array(1) as eventCode"))

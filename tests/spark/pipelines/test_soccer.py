@@ -1,0 +1,51 @@
+"""The motivating scenario of the paper, on a match that is made up, against a few lines of Python."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from demaq import pipeline
+
+SOCCER = Path(__file__).parents[3] / "examples" / "soccer"
+
+
+def test_a_match(spark: Any, tmp_path: Path) -> None:
+    data, out = tmp_path / "data", tmp_path / "out"
+    subprocess.run([sys.executable, SOCCER / "generate.py", "--minutes", "7", "--folder", data], check=True)
+    ran = pipeline(SOCCER / "soccer.lila", tmp_path).execute(spark)
+    events, positions = (json.loads((data / f"{name}.json").read_text()) for name in ("gameEvents", "playerPosition"))
+    with open(data / "playerInfo.csv", encoding="utf-8") as file:
+        names = {int(row["pId"]): (row["firstN"], row["lastN"]) for row in csv.DictReader(file)}
+    assert ran.wrong == []
+
+    def named(code: str) -> list[dict[str, Any]]:
+        found = [
+            {"period": e["period"], "time": e["time"], "pId": e["pId"], "firstN": first, "lastN": last}
+            for e in events
+            if e["eventCode"] == code
+            for first, last in (names[e["pId"]],)
+        ]
+        return sorted(found, key=lambda fact: tuple(fact.values()))
+
+    goals = named("Goal")
+    assert goals
+    assert json.loads((out / "goals.json").read_text()) == goals
+    assert json.loads((out / "playersAtBall.json").read_text()) == named("BallReception")
+    shots = [
+        {**{name: goal[name] for name in ("period", "time", "firstN", "lastN")}, "posX": p["posX"], "posY": p["posY"]}
+        for goal in goals
+        for p in positions
+        if (p["period"], p["time"], p["playerId"]) == (goal["period"], goal["time"], goal["pId"])
+    ]
+    key = lambda fact: tuple(fact.values())  # noqa: E731
+    assert sorted(json.loads((out / "positionAtShotOnGoal.json").read_text()), key=key) == sorted(shots, key=key)
+    with open(out / "positionsPerMinute.csv", encoding="utf-8") as file:
+        found = [tuple(map(float, row.values())) for row in csv.DictReader(file)]
+    assert found == sorted(
+        (p["period"], p["time"] / 600, p["playerId"], p["posX"], p["posY"])
+        for p in positions
+        if p["time"] and p["time"] % 600 == 0
+    )

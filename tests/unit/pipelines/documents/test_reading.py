@@ -1,0 +1,212 @@
+"""Documents become facts; what is none is told, with its place, and the rest is read."""
+
+import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from demaq.pipelines.documents import Found, Problem, Shape, read_document, written
+from demaq.pipelines.values import ValueType
+from demaq.pipelines.vocabulary import Format
+
+ANY, TEXT, INTEGER, DOUBLE = ValueType.ANY, ValueType.TEXT, ValueType.INTEGER, ValueType.DOUBLE
+EVENT = Shape("gE", ("time", "code"), (INTEGER, TEXT))
+ORDER = Shape("order", ("id", "uid"), (INTEGER, INTEGER))
+ITEM = Shape("item", ("name", "price", "parentId"), (TEXT, ValueType.DECIMAL, INTEGER))
+
+
+def read(document: str | bytes, format_: Format = Format.JSON, *shapes: Shape, **options: Any) -> Found:
+    return read_document(document, format_, shapes or (EVENT,), options)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        '[{"time": 1, "code": "Goal"}, {"code": "Foul", "other": [1]}]',
+        '{"gE": [{"time": 1, "code": "Goal"}, {"time": null, "code": "Foul"}]}',
+        '{"match": {"name": "final", "gE": [{"time": "1", "code": "Goal"}, {"code": "Foul"}]}, "time": {}}',
+    ],
+)
+def test_objects_are_facts(document: str) -> None:
+    assert read(document) == Found({"gE": [(1, "Goal"), (None, "Foul")]})
+
+
+def test_a_single_object_is_a_fact() -> None:
+    assert read('{"time": 1, "code": "Goal"}').facts == {"gE": [(1, "Goal")]}
+
+
+def test_objects_inside_others() -> None:
+    document = """[
+      {"id": 7, "item": [{"name": "ball", "price": 1.50}, {"name": "net", "price": 20}]},
+      {"id": 8, "delivery": {"item": {"name": "shoe", "price": "9.99"}}}
+    ]"""
+    assert read(document, Format.JSON, ORDER, ITEM).facts == {
+        "order": [(7, 1), (8, 4)],
+        "item": [("ball", Decimal("1.50"), 1), ("net", Decimal(20), 1), ("shoe", Decimal("9.99"), 4)],
+    }
+
+
+def test_elements_are_facts() -> None:
+    document = b"""<?xml version="1.0"?>
+    <orders>
+      <order id="7"><item><name>ball</name><price>1.50</price></item><item name="net" price="20"/></order>
+      <order><id>8</id><delivery><item name="shoe" price="9.99"/></delivery></order>
+    </orders>"""
+    assert read(document, Format.XML, ORDER, ITEM).facts == {
+        "order": [(7, 1), (8, 4)],
+        "item": [("ball", Decimal("1.50"), 1), ("net", Decimal(20), 1), ("shoe", Decimal("9.99"), 4)],
+    }
+
+
+def test_children_of_the_root_are_facts_if_no_element_is_called_like_the_relation() -> None:
+    document = "<events><event><time>1</time><code>Goal</code></event><event code='Foul'/><!-- --></events>"
+    assert read(document, Format.XML).facts == {"gE": [(1, "Goal"), (None, "Foul")]}
+
+
+@pytest.mark.parametrize(
+    ("document", "options"),
+    [
+        ("time,code\n1,Goal\n,Foul\n", {}),
+        ("\ufeffcode,more,time\r\nGoal,x,1\r\n\r\nFoul,x,\r\n".encode(), {}),
+        ("1;Goal\n;Foul\n", {"header": False, "delimiter": ";"}),
+    ],
+)
+def test_lines_are_facts(document: str | bytes, options: dict[str, Any]) -> None:
+    assert read(document, Format.CSV, **options) == Found({"gE": [(1, "Goal"), (None, "Foul")]})
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        'gE(1, "Goal"). other(1). gE(2, "Foul").',
+        'meta("gE", "code", 1). meta("gE", "time", 2). gE("Goal", 1). gE("Foul", 2).',
+        'gE(code: "Goal", time: 1). gE(time: 2, code: "Foul"). % and nothing else',
+    ],
+)
+def test_facts_are_facts(document: str) -> None:
+    assert read(document, Format.DATALOG) == Found({"gE": [(1, "Goal"), (2, "Foul")]})
+
+
+@pytest.mark.parametrize(
+    ("document", "format_", "problem"),
+    [
+        ('[{"time": 1}\n, {]', Format.JSON, Problem(2, "it is no JSON: Expecting property name enclosed in")),
+        ('{"time": NaN}', Format.JSON, Problem(None, "it is no JSON that can be read: NaN is no number in JSON")),
+        (b"\xff{}", Format.JSON, Problem(None, "it is not UTF-8: byte 0 cannot be read")),
+        ("<a>\n<b></a>", Format.XML, Problem(2, "it is no well-formed XML: Opening and ending tag mismatch")),
+        (
+            "<!DOCTYPE a [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><a>&e;</a>",
+            Format.XML,
+            Problem(None, "document types"),
+        ),
+        ("when,what\n1,Goal", Format.CSV, Problem(1, "no column has the name of a parameter of `gE`: there are when,")),
+    ],
+)
+def test_documents_that_cannot_be_read(document: str | bytes, format_: Format, problem: Problem) -> None:
+    found = read(document, format_)
+    assert found.is_broken
+    assert found.facts == {}
+    assert [each.line for each in found.problems] == [problem.line]
+    assert found.problems[0].reason.startswith(problem.reason)
+
+
+@pytest.mark.parametrize(
+    ("document", "format_", "problems"),
+    [
+        (
+            '[{"time": "soon"}, 5, {"time": 1, "code": ["x"]}, {"time": 2}]',
+            Format.JSON,
+            [
+                Problem(None, "[0]: `time` of `gE`: 'soon' is no integer"),
+                Problem(None, "[1] is no object, but a number"),
+                Problem(None, "[2]: `code` of `gE`: there is a list where a value should be"),
+            ],
+        ),
+        (
+            "time,code\nsoon,Goal\n1\n2,\n",
+            Format.CSV,
+            [
+                Problem(2, "`time` of `gE`: 'soon' is no integer"),
+                Problem(3, "the line has 1 values instead of 2"),
+            ],
+        ),
+        ("<e>\n<gE time='x'/>\n<gE time='2'/></e>", Format.XML, [Problem(2, "`time` of `gE`: 'x' is no integer")]),
+        (
+            'gE("x", 1).\ngE(1).\ngE(2, y).\nq(x) :- gE(x, _).\ngE(2, "").',
+            Format.DATALOG,
+            [
+                Problem(4, "only facts can stand here"),
+                Problem(1, "`time` of `gE`: 'x' is no integer"),
+                Problem(2, "`gE` has 2 parameters, and not 1"),
+                Problem(3, "facts have values, and no variables: `y`"),
+            ],
+        ),
+    ],
+)
+def test_what_is_no_fact_is_told_and_the_rest_is_read(document: str, format_: Format, problems: list[Problem]) -> None:
+    found = read(document, format_)
+    assert found.problems == problems
+    assert [row[0] for row in found.facts["gE"]] == [2]
+    assert not found.is_broken
+
+
+def test_objects_without_parameters_are_told() -> None:
+    reason = "has no field with the name of a parameter of `gE`"
+    assert read('[{"when": 1}, {"time": 1}, {}]').problems == [
+        Problem(None, f"[0] {reason}"),
+        Problem(None, f"[2] {reason}"),
+    ]
+
+
+def test_deep_documents_do_no_harm() -> None:
+    assert read('{"a":' * 200 + "{}" + "}" * 200).problems == [
+        Problem(None, ".a" * 100 + " has more than 100 objects inside one another")
+    ]
+    assert read("[" * 100_000).is_broken
+    assert read("<a>" * 300 + "</a>" * 300, Format.XML).problems != []
+
+
+VALUES = Shape(
+    "v",
+    ("t", "b", "i", "m", "d", "day", "at", "any"),
+    (TEXT, ValueType.BOOLEAN, INTEGER, ValueType.DECIMAL, DOUBLE, ValueType.DATE, ValueType.DATETIME, ANY),
+)
+ROWS = [
+    ('a, "b" <c> & ä', True, -3, Decimal("2.50"), 1.5, date(2024, 5, 1), datetime(2024, 5, 1, 18, 30, tzinfo=UTC), "x"),
+    (
+        "",
+        False,
+        2**62,
+        Decimal("0.000001"),
+        1e300,
+        date(1, 1, 1),
+        datetime(1999, 12, 31, 1, 2, 3, 456, tzinfo=UTC),
+        "y",
+    ),
+]
+
+
+@pytest.mark.parametrize("format_", [Format.JSON, Format.CSV, Format.XML, Format.DATALOG])
+@pytest.mark.parametrize("lines", [False, True])
+def test_what_is_written_is_read(format_: Format, lines: bool) -> None:
+    options = {"lines": True} if lines and format_ is Format.JSON else {}
+    document = written({"v": ROWS}, format_, (VALUES,), options)
+    assert not options or document.count("\n") == 1
+    expected = ROWS if format_ is not Format.CSV else [ROWS[0], (None, *ROWS[1][1:])]  # CSV has no empty text
+    assert read(document, format_, VALUES) == Found({"v": expected})
+
+
+def test_several_relations_in_one_document() -> None:
+    facts: dict[str, list[tuple[Any, ...]]] = {"gE": [(1, "Goal")], "order": [(7, 1)]}
+    for format_ in (Format.JSON, Format.XML, Format.DATALOG):
+        assert read(written(facts, format_, (EVENT, ORDER)), format_, EVENT, ORDER).facts == facts
+    assert json.loads(written(facts, Format.JSON, (EVENT, ORDER), {"lines": True}))["order"] == [{"id": 7, "uid": 1}]
+
+
+def test_nulls_are_written_as_what_is_missing() -> None:
+    facts: dict[str, list[tuple[Any, ...]]] = {"gE": [(None, "Goal")]}
+    assert json.loads(written(facts, Format.JSON, (EVENT,))) == [{"time": None, "code": "Goal"}]
+    assert written(facts, Format.CSV, (EVENT,)) == "time,code\n,Goal\n"
+    assert written({}, Format.JSON, (EVENT,)) == "[]\n"
