@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 
 from demaq.engine.executor import Evaluated, InlineExecutor, Pending
-from demaq.engine.local import LocalExecutor
+from demaq.engine.local import LocalExecutor, WorkerFailed
 from demaq.engine.plan import Plan
 from demaq.engine.prudence import Prudence
 from demaq.engine.records import Batch, Outcome
@@ -236,3 +236,17 @@ def test_a_worker_that_is_worn_out_is_replaced_though_others_are_in_line(working
         pids.add(running.executor.pid)
     assert len(pids) >= 3
     assert len(running.bodies("out")) == len(MESSAGES)
+
+
+def test_a_worker_that_cannot_be_started_again(working: Working, plan: Plan) -> None:
+    """What stood in line is forgotten, and evaluated when a worker can be started."""
+    running = working()
+    assert isinstance(running.executor, LocalExecutor)
+    running.send("inbox", *MESSAGES)
+    running.engine.step()
+    assert running.executor.pid is not None
+    os.kill(running.executor.pid, signal.SIGKILL)
+    with patch.object(LocalExecutor, "_start", side_effect=WorkerFailed("no")), pytest.raises(WorkerFailed):
+        running.run()
+    running.run()
+    assert log_of(running.base) == log_without(plan, *MESSAGES)

@@ -126,9 +126,10 @@ class LocalExecutor:
     def _finish_first(self) -> None:
         pending, answer = self._line[0], None
         try:
-            answer = self._answer()
-        except _Died as died:
-            pending.found = self._after_death(pending.batch, died)
+            try:
+                answer = self._answer()
+            except _Died as died:
+                pending.found = self._after_death(pending.batch, died)
         except BaseException:
             self._line.clear()
             self.close()

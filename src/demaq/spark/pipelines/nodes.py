@@ -11,7 +11,7 @@ from demaq.pipelines.values import ValueType
 from demaq.pipelines.vocabulary import Function
 from demaq.spark.pipelines.expressions import Named, condition, constant, expression
 from demaq.spark.pipelines.state import NOTHING, State
-from demaq.spark.pipelines.values import MESSAGE, frame, in_type, place, sort_key, spark_type
+from demaq.spark.pipelines.values import MESSAGE, frame, place, sort_key, spark_type
 
 _FOUND = "found"
 
@@ -117,13 +117,13 @@ def _aggregate(node: n.Aggregate, state: State) -> DataFrame:
     found = _summary(node, over)
     grouped = compiled(node.input, state).groupBy(*keys).agg(found.alias(state.names[node.result.name]))
     if not keys:
-        grouped = grouped.where(_some(compiled(node.input, state), state))
+        grouped = grouped.where(_some(compiled(node.input, state)))
     if node.function is not Function.SUM:
         grouped = grouped.where(F.col(state.names[node.result.name]).isNotNull())
     return grouped.select(*state.names.layout(node))
 
 
-def _some(found: DataFrame, _state: State) -> Column:
+def _some(found: DataFrame) -> Column:
     """Is there a row? Without groups, Spark gives one row over nothing."""
     return found.limit(1).select(F.lit(1)).exists()
 
@@ -134,11 +134,8 @@ def _summary(node: n.Aggregate, over: Column | None) -> Column:
     assert node.over is not None
     if node.function in (Function.MAX, Function.MIN):
         return _extreme(node, over)
-    type_ = node.over.type
-    if type_ is ValueType.INTEGER and node.function is Function.AVG:
-        return F.avg(over)
     found = F.try_sum(over) if node.function is Function.SUM else F.try_avg(over)
-    return in_type(found.try_cast(spark_type(node.result.type)), node.result.type, node.result.type)
+    return found.try_cast(spark_type(node.result.type))
 
 
 def _extreme(node: n.Aggregate, over: Column) -> Column:
@@ -176,7 +173,7 @@ def _join(node: n.Join, state: State) -> DataFrame:
 def _anti_join(node: n.AntiJoin, state: State) -> DataFrame:
     left, right, common = _sides(node, state)
     if not common:
-        return left.where(~_some(right, state))
+        return left.where(~_some(right))
     left, right = _hinted(left, right, node.broadcast)
     return left.join(right, common, "left_anti")
 
