@@ -142,6 +142,9 @@ def test_messages_wait_in_the_order_of_rank_priority_and_id(store: Store) -> Non
         (message.id, message.queue) for message in store.waiting(9)
     ]
     assert [store.count_waiting(limit) for limit in (0, 1, 2, 9)] == [0, 1, 2, len(store.waiting(9))]
+    for light in (False, True):
+        assert ids(store.waiting(3, light=light, besides=[5, 3, 99])) == [2, 4, 1]
+    assert store.waiting(3, besides=range(1, 7)) == []
 
 
 def test_messages_of_echo_queues_wait_for_their_time(store: Store) -> None:

@@ -14,7 +14,18 @@ from demaq.store.sqlite import SqliteStore
 from demaq.store.sqlstore import SqlStore
 
 ACCESSES = [
-    *("waiting", "due", "next_due", "members", "find", "messages", "heads", "retained"),
+    *(
+        "waiting",
+        "waiting_besides",
+        "waiting_light_besides",
+        "due",
+        "next_due",
+        "members",
+        "find",
+        "messages",
+        "heads",
+        "retained",
+    ),
     *("reset_slices", "release", "forget_entries", "finish_message", "reclaim", "forget_resets"),
 ]
 NOW = datetime(2007, 1, 10, tzinfo=UTC)
@@ -52,6 +63,7 @@ def test_sqlite(tmp_path: Path, query: str) -> None:
         "message": 1,
         "retained": 0,
         "without": "[]",
+        "besides": json.dumps(list(MANY)),
         "queues": '["inbox"]',
         "ids": json.dumps(list(MANY)),
         "slices": json.dumps([["s", str(n)] for n in MANY]),
@@ -72,6 +84,7 @@ def test_postgres(analyzed: bool) -> None:
         **dict.fromkeys(("limit", "length", "now", "before", "at"), 1),
         **dict.fromkeys(("messages", "positions", "ats", "versions", "faileds", "retaineds", "helds", "endeds"), many),
         "without": [],
+        "besides": many,
         "ids": many,
         "queues": ["inbox"] * len(many),
         "slicings": ["s"] * len(many),
