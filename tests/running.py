@@ -9,9 +9,9 @@ from typing import Any
 from lxml import etree
 
 from demaq.engine.engine import Engine
-from demaq.engine.executor import Executor, InlineExecutor
+from demaq.engine.executor import Executor, InlineExecutor, Pending
 from demaq.engine.plan import Plan, plan_of
-from demaq.engine.records import Incoming
+from demaq.engine.records import Batch, Incoming, Outcome
 from demaq.engine.xml import MessageRefused
 from demaq.language import check
 from demaq.model import Limits, ManualClock, Message, Slice, Value
@@ -35,6 +35,25 @@ def plan_at(folder: Path) -> Plan:
     checked = check(folder)
     assert checked.program is not None, [diagnostic.message for diagnostic in checked.report]
     return plan_of(checked)
+
+
+class LateExecutor(InlineExecutor):
+    """Evaluates a batch when its outcomes are asked for: what was begun ahead, after the batch before is committed."""
+
+    def start(self, batch: Batch) -> Pending:
+        return _Late(self, batch)
+
+
+class _Late:
+    def __init__(self, executor: InlineExecutor, batch: Batch) -> None:
+        self._executor = executor
+        self._batch = batch
+        self._found: Sequence[Outcome] | None = None
+
+    def outcomes(self) -> Sequence[Outcome]:
+        if self._found is None:
+            self._found = self._executor.evaluate(self._batch)
+        return self._found
 
 
 def deploy(store: Store, plan: Plan, at: datetime = START) -> None:

@@ -18,7 +18,7 @@ from demaq.engine.prudence import Prudence
 from demaq.engine.records import Batch, Outcome
 from demaq.model import Limits
 from demaq.store import MemoryStore, Store, open_store
-from running import NEVER, Running, deploy, log_of, plan_from
+from running import NEVER, LateExecutor, Running, deploy, log_of, plan_from
 
 COUNTING = """
 create queue inbox kind basic mode persistent
@@ -90,6 +90,15 @@ def test_the_next_batch_is_begun_before_the_first_is_committed(plan: Plan) -> No
     assert running.bodies("out") == [f"<n>{' '.join(map(str, range(n + 1)))}</n>" for n in range(6)]
     assert executor.again == []
     assert running.log() == log_without(plan, *MESSAGES)
+
+
+def test_what_is_committed_meanwhile_is_seen_once(plan: Plan) -> None:
+    bodies = (*MESSAGES, '<q a="1"/>', '<f a="1" n="6"/>')
+    store = MemoryStore()
+    running = Running(plan, store, LateExecutor(store), batch=2)
+    running.send("inbox", *bodies)
+    running.run()
+    assert running.log() == log_without(plan, *bodies)
 
 
 def test_a_small_batch_is_not_begun_ahead(plan: Plan) -> None:

@@ -13,7 +13,7 @@ from hypothesis import Phase, event, given, settings
 from hypothesis import strategies as st
 
 from databases import postgres
-from demaq.engine.executor import Executor
+from demaq.engine.executor import Executor, InlineExecutor
 from demaq.engine.local import LocalExecutor
 from demaq.engine.plan import Plan
 from demaq.engine.prudence import Prudence
@@ -21,7 +21,7 @@ from demaq.model import Message, QueueKind
 from demaq.store import MemoryStore, Selection, Store, open_store
 from engine.random_programs import Story, stories
 from property.effort import scaled
-from running import NEVER, Running, plan_from
+from running import NEVER, LateExecutor, Running, plan_from
 
 _NO_SHRINKING = (Phase.explicit, Phase.generate)  # which would take minutes
 
@@ -136,10 +136,13 @@ def test_the_order_does_not_depend_on_the_size_of_batches(story: Story, batch: i
 
 
 @settings(max_examples=scaled(40))
-@given(stories(), st.integers(1, 12), st.booleans())
-def test_any_batch_size_gives_the_log_of_one_at_a_time(story: Story, batch: int, is_prudent: bool) -> None:
+@given(stories(), st.integers(1, 12), st.booleans(), st.booleans())
+def test_any_batch_size_gives_the_log_of_one_at_a_time(
+    story: Story, batch: int, is_prudent: bool, is_late: bool
+) -> None:
     with a_plan(story) as plan:
-        together = Running(plan, batch=batch)
+        store = MemoryStore()
+        together = Running(plan, store, LateExecutor(store) if is_late else InlineExecutor(store), batch=batch)
         with prudent(is_prudent):
             order = played(together, story)
         alone = Running(plan, batch=1, ahead=NEVER)

@@ -144,9 +144,7 @@ class Engine:
         self._position = done[-1].position
         check_batch(before, self.store.ledger(), done)
         self._ahead = ahead
-        if ahead is not None and (
-            len(done) < len(begun.batch.tasks) or first.comes_before(ahead.batch.tasks[-1].message)
-        ):
+        if ahead is not None and first.comes_before(ahead.batch.tasks[-1].message):  # so it is if the batch was cut
             self._forget_ahead()
             self._prudence.note(is_good=False)
         if time.monotonic() >= self._count_at:
