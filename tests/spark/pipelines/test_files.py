@@ -125,6 +125,16 @@ def test_what_cannot_be_read_is_told_and_the_rest_goes_on(spark: Any, pipeline: 
     assert not (tmp_path / "out.jsonl").exists()
 
 
+def test_lines_that_cannot_be_read_are_counted_from_the_beginning_of_their_file(
+    spark: Any, pipeline: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("demaq.spark.pipelines.files._PART", 50)
+    written(tmp_path / "in/a.jsonl", '{"x": 1}\n' * 20 + "no\n")
+    written(tmp_path / "in/b.jsonl", '\n{"x": 1}\n' * 15 + "no\n")
+    ran = pipeline('@from("file:in/*", json, lines) { p(x). } @to(file:out.jsonl) { p }').execute(spark)
+    assert [(Path(str(wrong.file)).name, wrong.line) for wrong in ran.wrong] == [("a.jsonl", 21), ("b.jsonl", 31)]
+
+
 def test_lines_of_many_files_are_numbered_in_their_order(
     spark: Any, pipeline: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
