@@ -80,21 +80,27 @@ def play(running: Running, first: int, after: int) -> None:
 
 
 def run_campaign(
-    cluster: Cluster, url: str, requests: int, *, pause: float, seed: int, most: int = 50_000, kills: int | None = None
+    cluster: Cluster, url: str, requests: int, *, pause: float, seed: int, most: int = 50_000, lost: int = 0
 ) -> Report:
-    """Process requests on a cluster, with a kill every few seconds, and look at the log."""
+    """Process requests on a cluster, with a kill every few seconds, and look at the log.
+
+    If kills have hit fewer tasks than they should, as many requests again are sent, until they have.
+    """
     plan = plan_at(APP)
     executor = SparkExecutor(url, Session(cluster.master, SETTINGS), forced=True, most=most)
-    killer = Killer(cluster, executor.session, random.Random(seed), pause, kills)
+    killer = Killer(cluster, executor.session, random.Random(seed), pause)
     store = open_store(url)
     try:
         running = Running(plan, store, executor)
         play(running, 0, 1)  # Spark is there now, and its workers
+        rounds = 0
         start = time.monotonic()
         with killer.at_work():
-            play(running, 1, requests)
+            while not rounds or lost_attempts(executor.session) < lost:
+                play(running, 1 + rounds * requests, 1 + (rounds + 1) * requests)
+                rounds += 1
         seconds = time.monotonic() - start
-        lost = lost_attempts(executor.session)
+        found = lost_attempts(executor.session)
         log = running.log()
     finally:
         executor.close()
@@ -105,12 +111,12 @@ def run_campaign(
         seconds=round(seconds, 1),
         kills=dict(killer.kills),
         while_running=killer.while_running,
-        lost_attempts=lost,
+        lost_attempts=found,
         jobs=tally.jobs,
         failed_jobs=tally.failed_jobs,
         messages_here=tally.local,
         last_failure=tally.last_failure,
-        problems=[*differences(undisturbed(plan, requests), log), *unanswered(log, requests)],
+        problems=[*differences(undisturbed(plan, requests, rounds), log), *unanswered(log, 1 + rounds * requests)],
     )
 
 
@@ -120,14 +126,11 @@ def run_campaign(
 class Killer:
     """Kills something of a cluster every few seconds, in a thread of its own."""
 
-    def __init__(
-        self, cluster: Cluster, session: Session, chance: random.Random, pause: float, most: int | None
-    ) -> None:
+    def __init__(self, cluster: Cluster, session: Session, chance: random.Random, pause: float) -> None:
         self._cluster = cluster
         self._session = session
         self._chance = chance
         self._pause = pause
-        self._most = most
         self._stopped = threading.Event()
         self._error: Exception | None = None
         self.kills: Counter[str] = Counter()
@@ -148,23 +151,17 @@ class Killer:
     def _run(self) -> None:
         try:
             while not self._stopped.wait(self._chance.uniform(0.5, 1.5) * self._pause):
-                if self._most is not None and self.kills.total() >= self._most:
-                    return
                 if self._chance.random() < ANY_TIME or self._is_whole_and_busy():
                     self._kill()
         except Exception as error:  # noqa: BLE001  # it is raised where somebody waits for the thread
             self._error = error
 
     def _is_whole_and_busy(self) -> bool:
-        """Wait until all executors are there again and have something to do, also a little later; whether it is so."""
-        while True:
-            while self._active_tasks() < EXECUTORS:
-                if self._stopped.wait(0.02):
-                    return False
-            if self._stopped.wait(self._chance.uniform(0.0, 0.3)):
+        """Wait until all executors are there again and there is something to do; whether it is so."""
+        while self._active_tasks() == 0 or len(self._cluster.executors()) < EXECUTORS:
+            if self._stopped.wait(self._chance.uniform(0.0, 0.1)):
                 return False
-            if self._active_tasks() > 0:
-                return True
+        return True
 
     def _active_tasks(self) -> int:
         tracker = self._session.spark.sparkContext.statusTracker()
@@ -207,11 +204,12 @@ def lost_attempts(session: Session) -> int:
 # Looking
 
 
-def undisturbed(plan: Plan, requests: int) -> dict[str, Any]:
+def undisturbed(plan: Plan, requests: int, rounds: int = 1) -> dict[str, Any]:
     """The log of the same requests, without Spark and without kills."""
     running = Running(plan)
     play(running, 0, 1)
-    play(running, 1, requests)
+    for done in range(rounds):
+        play(running, 1 + done * requests, 1 + (done + 1) * requests)
     return running.log()
 
 
@@ -253,11 +251,11 @@ def store_of(kind: str, folder: Path) -> Iterator[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--messages", type=int, default=100_000, help="in the log at the end")
+    parser.add_argument("--messages", type=int, default=100_000, help="in the log at the end, about")
     parser.add_argument("--master", choices=CLUSTERS, default="local-cluster")
     parser.add_argument("--store", choices=("sqlite", "postgres"), default="sqlite")
     parser.add_argument("--seconds-between-kills", type=float, default=3.0, help="on average")
-    parser.add_argument("--kills", type=int, help="at most; without it, until all is processed")
+    parser.add_argument("--lost", type=int, default=0, help="attempts of tasks, at least; if fewer, it all goes on")
     parser.add_argument("--batch", type=int, default=10_000, help="messages, at most")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--give-up", type=int, default=0, metavar="SECONDS", help="if it has not ended by then")
@@ -275,7 +273,7 @@ def main() -> None:
                 pause=options.seconds_between_kills,
                 seed=options.seed,
                 most=options.batch,
-                kills=options.kills,
+                lost=options.lost,
             )
     print(json.dumps(asdict(report)) if options.json else told(report))
     sys.exit(bool(report.problems))

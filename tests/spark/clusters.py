@@ -1,9 +1,8 @@
 """Clusters on the loopback address, from the package that pip installs, with processes that tests may kill."""
 
-import json
 import os
+import re
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
-from urllib.request import urlopen
 
 import psutil
 import pyspark
@@ -27,6 +25,8 @@ SETTINGS = {
 """Of the driver, with such a cluster."""
 _PACKAGE = Path(pyspark.__file__).parent
 _EXECUTOR = "CoarseGrainedExecutorBackend"
+_AT = re.compile(r"Starting Spark master at (spark://\S+)")
+_REGISTERED = re.compile(r"Registering worker (\S+)")
 
 
 class Machine:
@@ -93,15 +93,16 @@ def _command(process: psutil.Process) -> str:
 @contextmanager
 def standalone(folder: Path) -> Iterator[Cluster]:
     """A master and two workers, each a Java of its own."""
-    port, pages = _free_port(), _free_port()
-    of_master = ("--host", "127.0.0.1", "--port", str(port), "--webui-port", str(pages))
-    with _started(folder, "master.Master", *of_master), ExitStack() as stack:
-        machines = [Machine(folder, f"spark://127.0.0.1:{port}") for _ in range(2)]
+    any_ports = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
+    with _started(folder, "master.Master", *any_ports), ExitStack() as stack:
+        log = folder / "master.Master.log"
+        (master,) = _said(log, _AT, 1)
+        machines = [Machine(folder, master) for _ in range(2)]
         for machine in machines:
             stack.callback(machine.kill)
             machine.start()
-        _wait_for_workers(f"http://127.0.0.1:{pages}/json/", len(machines))
-        yield Cluster(f"spark://127.0.0.1:{port}", machines)
+        _said(log, _REGISTERED, len(machines))
+        yield Cluster(master, machines)
 
 
 @contextmanager
@@ -129,7 +130,7 @@ def _started(folder: Path, name: str, *arguments: str) -> Iterator["subprocess.P
         "SPARK_WORKER_DIR": str(folder),
         "SPARK_LOCAL_DIRS": str(folder),  # those who are killed do not tidy up
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": _JAVA,
+        "SPARK_DAEMON_JAVA_OPTS": f"{_JAVA} -Dspark.master.rest.enabled=false",
     }
     with (folder / f"{name}.log").open("ab") as output:
         process = subprocess.Popen(command, env=environment, stdout=output, stderr=output, start_new_session=True)
@@ -140,20 +141,11 @@ def _started(folder: Path, name: str, *arguments: str) -> Iterator["subprocess.P
         process.wait()
 
 
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
-
-
-def _wait_for_workers(pages: str, number: int) -> None:
-    for _ in range(240):
-        try:
-            with urlopen(pages, timeout=5) as answer:
-                if json.load(answer)["aliveworkers"] == number:
-                    return
-        except OSError:
-            pass
-        time.sleep(0.5)
-    raise AssertionError("the cluster does not start")
+def _said(log: Path, what: re.Pattern[str], times: int) -> list[str]:
+    """What a daemon has said in its log, as soon as it has said it so often."""
+    for _ in range(1200):
+        found = what.findall(log.read_text(encoding="utf-8"))
+        if len(found) >= times:
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"the cluster does not start; {log.name}: {log.read_text(encoding='utf-8')[-2000:]}")

@@ -14,16 +14,26 @@ from spark.campaign import APP, differences, unanswered, undisturbed
 
 CAMPAIGN = Path(__file__).parent / "campaign.py"
 MESSAGES = 7200
-SEEDS = 4  # by chance, no kill may hit a task: then others are tried
+LOST = 2  # what is between two jobs when it is killed hurts nobody
 SECONDS = 600  # more than it takes on a busy machine
 
 
-def campaign(master: str, store: str, seed: int) -> dict[str, Any]:
+def campaign(master: str, store: str) -> dict[str, Any]:
     """In a process of its own, since there is one Spark in each."""
-    short = ("--messages", str(MESSAGES), "--seconds-between-kills", "0.5", "--kills", "6", "--json")
-    patience = ("--give-up", str(SECONDS), "--seed", str(seed))
+    short = ("--messages", str(MESSAGES), "--lost", str(LOST), "--seconds-between-kills", "0.5")
     done = subprocess.run(
-        [sys.executable, str(CAMPAIGN), "--master", master, "--store", store, *short, *patience],
+        [
+            sys.executable,
+            str(CAMPAIGN),
+            "--master",
+            master,
+            "--store",
+            store,
+            *short,
+            "--give-up",
+            str(SECONDS),
+            "--json",
+        ],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         capture_output=True,
         text=True,
@@ -36,19 +46,15 @@ def campaign(master: str, store: str, seed: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("master", "store"), [("local-cluster", "sqlite"), ("standalone", "postgres")])
 def test_nothing_is_lost_or_doubled(master: str, store: str) -> None:
-    for seed in range(SEEDS):
-        report = campaign(master, store, seed)
-        assert report["problems"] == []
-        assert report["messages"] == MESSAGES
-        assert report["jobs"] > 0
-        if report["lost_attempts"]:
-            return  # what is between two jobs when it is killed hurts nobody
-    pytest.fail("no kill has hit a task")
+    report = campaign(master, store)
+    assert report["problems"] == []
+    assert report["messages"] >= MESSAGES
+    assert report["lost_attempts"] >= LOST
 
 
 def test_what_is_lost_or_doubled_is_found() -> None:
     plan = plan_at(APP)
-    log = undisturbed(plan, 3)
+    log = undisturbed(plan, 2)
     assert differences(log, log) == []
     assert unanswered(log, 3) == []
     assert unanswered(log, 4) == ["R-3 was answered 0 times"]
