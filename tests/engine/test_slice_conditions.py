@@ -2,18 +2,23 @@
 
 import json
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from hypothesis import given, settings
 
 from demaq.engine.documents import Documents
 from demaq.engine.executor import InlineExecutor
-from demaq.engine.plan import plan_from_text
+from demaq.engine.plan import Plan, plan_from_text
 from demaq.engine.roots import root_in
 from demaq.model import Message
 from demaq.store import HEAD, MemoryStore
+from engine.random_programs import Story, stories
+from engine.test_differences import a_plan, played
+from property.effort import scaled
 from running import Running, Start, plan_from
 
 JOIN = """
@@ -188,3 +193,83 @@ create rule once for ks if (/m and not(qs:slice()[/done])) then do enqueue <fire
         running.send("inbox", "<end k='1'/>", "<m k='1'/>")
         running.run()
         assert running.bodies("out") == ["<fired/>"]
+
+
+# Members that no rule looks into
+
+LOOKING = """
+create queue inbox kind basic mode persistent
+create queue out kind basic mode persistent
+create property key as xs:string fixed queue inbox value /*/@k
+create slicing byKey on key
+create rule end for byKey if (qs:slice()/end) then do reset
+create rule look for byKey if (qs:slice()/c) then do enqueue <found>{EXPRESSION}</found> into out
+"""
+EXPRESSIONS = (
+    "qs:slice()/a/@n/string()",
+    "qs:slice()[/a]/*/@n/string(), count(qs:slice()[/b or /a])",
+    "qs:slice()[/a][2]/a/@n/string()",
+    "(qs:slice()/a)[last()]/@n/string()",
+    "for $c at $place in qs:slice()[/a] return ($place, $c/a/@n/string())",
+    "qs:slice()[a/@n > 1]/a[1]/@n/string(), qs:slice()/c[../c]/root()/c/@n/string()",
+    "qs:slice()[/a and position() = 2]/a/@n/string()",
+    "qs:slice()[/b][qs:message()/c]/b/@n/string()",
+    "qs:slice()[qs:message()/c]/*/@n/string()",
+    "qs:slice()/a ! qs:property('sys:queue', .), count(qs:slice()/b/preceding::node())",
+    "(qs:slice()/b | qs:slice()/a)/@n/string()",
+)
+
+
+def without_projection(plan: Plan) -> Plan:
+    return replace(plan, rules=tuple(replace(rule, members=None) for rule in plan.rules))
+
+
+def test_members_that_no_rule_looks_into_are_neither_read_nor_parsed(tmp_path: Path) -> None:
+    running, store = watched(tmp_path, LOOKING.replace("EXPRESSION", EXPRESSIONS[0]))
+    assert parsed_for(running, *messages("a", "b", "b", "z", "b")) == 0
+    assert parsed_for(running, *messages("c")) == 2
+    assert store.read == [1]
+    assert running.bodies("out") == ["<found>0</found>"]
+
+
+@pytest.mark.parametrize("batch", [1, 4, 256])
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_nobody_can_tell_that_members_are_missing(expression: str, batch: int, tmp_path: Path) -> None:
+    plan = plan_from(tmp_path, LOOKING.replace("EXPRESSION", expression))
+    logs = []
+    for one in (plan, without_projection(plan)):
+        running = Running(one, batch=batch)
+        for _ in range(2):
+            running.play("inbox", *messages(*"abzabcacbbcz", "end", *"cabc"))
+        logs.append(running.log())
+    assert logs[0] == logs[1]
+    assert any("<found>" in str(row) for row in logs[0]["messages"])
+
+
+def test_random_programs_look_into_the_same_members() -> None:
+    projected = 0
+
+    @settings(max_examples=scaled(25))
+    @given(stories())
+    def same(story: Story) -> None:
+        nonlocal projected
+        with a_plan(story) as plan:
+            projected += any(rule.members is not None for rule in plan.rules)
+            logs = []
+            for one in (plan, without_projection(plan)):
+                running = Running(one)
+                played(running, story)
+                logs.append(running.log())
+            assert logs[0] == logs[1]
+
+    same()
+    assert projected
+
+
+def test_a_plan_of_an_earlier_version_has_no_projection(tmp_path: Path) -> None:
+    plan = plan_from(tmp_path, JOIN)
+    data = json.loads(plan.text)
+    assert data["rules"][1]["members"] == ["c"]
+    for rule in data["rules"]:
+        del rule["members"]
+    assert plan_from_text(json.dumps(data)) == without_projection(plan)

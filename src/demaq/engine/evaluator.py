@@ -250,11 +250,11 @@ class Evaluator:
             return _NOTHING
         task = run.task
         own = Member(task.position, task.message.id)
-        left = run.left()
-        slicings = {self.plan.rules[number].slicing for number in left}
-        slices = {
-            slice_: [*history.slice(slice_, task.position), own] for slice_ in run.slices if slice_.slicing in slicings
-        }
+        slices = {}
+        for slice_ in run.slices:
+            rules = [number for number in run.left() if self.plan.rules[number].slicing == slice_.slicing]
+            if rules:
+                slices[slice_] = [*self._looked_into(history.slice(slice_, task.position), rules), own]
         queues = {queue: history.queue(queue, task.position) for queue in run.queues}
         lookups = {name: history.found(entry, task.position) for name, entry in run.entries.items()}
         if task.message.queue in queues:
@@ -263,6 +263,16 @@ class Evaluator:
             if run.entries[name].index.queue == task.message.queue:
                 found.append(own)
         return _Needed(slices, queues, lookups)
+
+    def _looked_into(self, members: Sequence[Member], rules: Iterable[int]) -> Sequence[Member]:
+        """Those members of a slice in which one of these rules may find something."""
+        names: list[str] = []
+        for number in rules:
+            found = self.plan.rules[number].members
+            if found is None:
+                return members
+            names += found
+        return [member for member in members if self._roots.may_be(member.message, names)]
 
     def _advance(self, run: _Run, history: History) -> bool:
         """Evaluate the rules that are not done yet; whether all are done now."""

@@ -114,7 +114,8 @@ class PlanLookup:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRule:
     """`reads` are the queues that it reads whole, `lookups` what it reads by keys that can be computed before it runs,
-    `properties` those of the message that it reads.
+    `members` the root elements of the messages of its slice that it looks into (None if they may be any), `properties`
+    those of the message that it reads.
 
     `file`, `line` and `column` are those of its definition.
     """
@@ -126,6 +127,7 @@ class PlanRule:
     skip: Condition
     reads: tuple[str, ...]
     lookups: tuple[PlanLookup, ...] = ()
+    members: tuple[str, ...] | None = None
     properties: tuple[str, ...]
     error_queues: Mapping[str, tuple[str, ...]]
     file: str
@@ -265,6 +267,7 @@ def _rule(rule: Rule) -> PlanRule:
             for lookup in rule.lookups
             if lookup.queue is not None
         ),
+        members=None if rule.reads.members is None else tuple(sorted(rule.reads.members)),
         properties=rule.reads.properties,
         error_queues=rule.error_queues,
         file=Path(rule.span.source.name).name,
@@ -337,7 +340,7 @@ def _to_json(plan: Plan) -> dict[str, Any]:
     }
 
 
-_RULE_FIELDS = ("name", "target", "slicing", "reads", "properties", "error_queues", "file", "line", "column")
+_RULE_FIELDS = ("name", "target", "slicing", "reads", "members", "properties", "error_queues", "file", "line", "column")
 
 
 def _function_to_json(function: PlanFunction) -> dict[str, Any]:
@@ -398,6 +401,7 @@ def _rule_from_json(data: dict[str, Any]) -> PlanRule:
             "skip": condition_from_json(data["skip"]),
             "reads": tuple(data["reads"]),
             "lookups": tuple(map(_lookup_from_json, data.get("lookups", ()))),  # earlier versions had none
+            "members": None if data.get("members") is None else tuple(data["members"]),  # nor these
             "properties": tuple(data["properties"]),
             "error_queues": {queue: tuple(levels) for queue, levels in data["error_queues"].items()},
         }

@@ -1,10 +1,11 @@
 """The root elements of messages, found in the beginning of their texts, and kept within a bound."""
 
 import re
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
 
 from demaq.engine.history import History
-from demaq.language.analysis.condition import Members
+from demaq.language.analysis.condition import Members, SliceHas
 from demaq.model import Message
 from demaq.store import HEAD, Reader
 
@@ -28,7 +29,7 @@ class Roots:
     """Root elements by the ids of messages, which never change."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, str | None] = {}
+        self._kept: OrderedDict[int, str | None] = OrderedDict()  # of which the first one is found at once
         self._reader: Reader | None = None
 
     def read_by(self, reader: Reader) -> None:
@@ -49,6 +50,11 @@ class Roots:
         if absent:
             self._kept.update((number, root_in(head[:HEAD])) for number, head in history.heads(absent).items())
 
+    def may_be(self, message: int, names: Sequence[str]) -> bool:
+        """May the root element of a message have one of these names? Of one that is not known, any."""
+        members = frozenset({self._kept.get(message)})
+        return any(SliceHas(name).holds("", frozenset(), members) for name in names)
+
     def of(self, ids: Iterable[int]) -> Members:
         """The root elements of these messages."""
         return frozenset(map(self._kept.get, ids))
@@ -56,4 +62,4 @@ class Roots:
     def trim(self) -> None:
         """Forget those that came first, down to the bound. Not between loading and asking."""
         while len(self._kept) > _KEPT:
-            del self._kept[next(iter(self._kept))]
+            self._kept.popitem(last=False)

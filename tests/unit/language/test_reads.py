@@ -115,3 +115,51 @@ def test_a_key_is_that_of_its_own_variable(tmp_path: Path) -> None:
     )
     (lookup,) = rule.lookups
     assert lookup.key.text.endswith("$demaq:message ! (/a/x)\n}")
+
+
+# A condition of a rule on a slicing, and the root elements of the members that it looks into.
+LOOKED_INTO: dict[str, set[str] | None] = {
+    "qs:slice()/order": {"order"},
+    "qs:slice()[/order]": {"order"},
+    "qs:slice()[order/item]/order/item[2]": {"order"},
+    "qs:slice()[/order or /refusal]": {"order", "refusal"},
+    "qs:slice()/order[item = 3] and not(qs:slice()[/refusal])": {"order", "refusal"},
+    "count(qs:slice()[/order]) > 2": {"order"},
+    "qs:slice()[/order][last()]": {"order"},
+    "qs:slice()[/order][/refusal]": {"order"},
+    "qs:slice()[/order and //item = 3]": {"order"},
+    "qs:slice()/Q{urn:x}order": {"Q{urn:x}order"},
+    "let $found := qs:slice()/order return $found[2]": {"order"},
+    "for $found in qs:slice()[/order] return $found/*": {"order"},
+    "/order": None,
+    "qs:slice()": None,
+    "qs:slice()//order": None,
+    "qs:slice()/*": None,
+    "qs:slice()/*:order": None,
+    "qs:slice()/..": None,
+    "qs:slice()[//order]": None,
+    "qs:slice()[/order or //item]": None,
+    "qs:slice()[1]": None,
+    "qs:slice()[last()][/order]": None,
+    "count(qs:slice()) > 2 and qs:slice()/order": None,
+    "let $all := qs:slice() return $all/order": None,
+    "qs:slice()/position() = 3": None,
+    # What depends on the place of a member, or on the message.
+    "qs:slice()[/order and position() = 2]": None,
+    "qs:slice()[/order and last() > 2]": None,
+    "qs:slice()[/order and (position#0)() = 2]": None,
+    "qs:slice()[qs:message()/order]": None,
+    "qs:slice()[/order and not(qs:message()/refusal)]": None,
+    "local:any()/order": None,
+    "local:any()/order and qs:slice()/order": None,
+}
+
+
+@pytest.mark.parametrize("condition", LOOKED_INTO)
+def test_members_of_the_slice(condition: str, tmp_path: Path) -> None:
+    rule = compile_rule(
+        tmp_path,
+        "declare function local:any() { qs:slice() };"
+        f"create rule r for slices if ({condition}) then do enqueue <x/> into outbox",
+    )
+    assert rule.reads.members == LOOKED_INTO[condition]

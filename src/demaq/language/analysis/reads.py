@@ -7,6 +7,7 @@ from demaq.language import qs
 from demaq.language.analysis.focus import depends_on_focus
 from demaq.language.analysis.lookups import Access, Compared, accesses
 from demaq.language.analysis.paths import is_function
+from demaq.language.analysis.projection import looked_into
 from demaq.language.linked import LinkedRule
 from demaq.language.symbols import symbol_of_text
 from demaq.xquery.analysis.context import StaticContext
@@ -32,8 +33,11 @@ class QueueRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reads:
+    """`members` are the root elements of the messages of its slice that a rule looks into; None if they may be any."""
+
     message: bool = False
     slice: bool = False
+    members: frozenset[str] | None = None
     time: bool = False
     queues: tuple[QueueRead, ...] = ()
     properties: tuple[str, ...] = ()
@@ -43,9 +47,11 @@ class Reads:
 def reads(rule: LinkedRule) -> Reads:
     nodes = list(rule.all_nodes())
     context = rule.module.context
+    reads_slice = any(qs.is_call(node, qs.SLICE) for node in nodes)
     return Reads(
         message=depends_on_focus(rule.body) or any(qs.is_call(node, qs.MESSAGE) for node in nodes),
-        slice=any(qs.is_call(node, qs.SLICE) for node in nodes),
+        slice=reads_slice,
+        members=looked_into(nodes) if reads_slice else None,
         time=any(isinstance(node, FunctionCall) and is_function(node, name) for node in nodes for name in _TIME),
         queues=_distinct(read for access in accesses(rule) for read in queue_reads(access, rule)),
         properties=_names(nodes, qs.PROPERTY, context),

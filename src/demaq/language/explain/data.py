@@ -113,6 +113,7 @@ def _rule(rule: Rule, own: Sequence[Function]) -> dict[str, Any]:
         "reads": {
             "message": rule.reads.message,
             "slice": rule.reads.slice,
+            "members": None if rule.reads.members is None else sorted(rule.reads.members),
             "time": rule.reads.time,
             "queues": [_queue_read(access) for access in rule.reads.queues],
             "properties": list(rule.reads.properties),

@@ -56,7 +56,8 @@ def _reads(rule: Rule) -> Iterator[str]:
     if reads.message:
         yield "the message"
     if reads.slice:
-        yield f"its slice of {rule.target}"
+        names = " or ".join(f"`{name}`" for name in sorted(reads.members or ()))
+        yield f"its slice of {rule.target}" + (f", where the root element is {names}" if names else "")
     for access in reads.queues:
         yield _queue_read(access)
     for name in reads.properties:
