@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from itertools import groupby
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from xml.sax.saxutils import escape
 
@@ -35,6 +35,32 @@ def pieces(
 ) -> Iterator[str]:
     """A document of rows, which come shape by shape. With the option `lines`, a document of JSON is one line."""
     return _WRITERS[format_](rows, shapes, options)
+
+
+def more_pieces(
+    rows: Iterable[Numbered], format_: Format, shapes: Sequence[Shape], options: Mapping[str, Value]
+) -> Iterator[str]:
+    """The same rows for a document that has some already, and whose `end_of` has been taken away."""
+    if format_ is Format.CSV:
+        return pieces(rows, format_, shapes, {**options, "header": False})
+    found = pieces(rows, format_, shapes, options)
+    if format_ is Format.DATALOG:
+        return islice(found, sum(len(shape.names) for shape in shapes), None)
+    if options.get("lines"):
+        return found
+    return chain([","] if format_ is Format.JSON else [], islice(found, 1, None))
+
+
+def end_of(format_: Format, options: Mapping[str, Value]) -> str:
+    """What stands behind the last row of a document."""
+    if format_ is Format.JSON and not options.get("lines"):
+        return "\n]\n"
+    return "</facts>\n" if format_ is Format.XML else ""
+
+
+def can_grow(format_: Format, shapes: Sequence[Shape], options: Mapping[str, Value]) -> bool:
+    """Can rows be added to a document?"""
+    return format_ is not Format.JSON or len(shapes) == 1 or bool(options.get("lines"))
 
 
 def is_possible(format_: Format, shapes: Sequence[Shape]) -> bool:

@@ -63,8 +63,13 @@ def _in_turn(state: State, ids: Iterable[Id]) -> list[tuple[datetime, Id]]:
     return sorted(found, key=lambda each: (each[0], each[1][1], each[1][0]))
 
 
-def groups(step: Gather, messages: list[tuple[datetime, Id]], closing: set[Id]) -> Iterator[tuple[list[Id], datetime]]:
-    """The messages that become one, and when that is complete."""
+def groups(
+    step: Gather, messages: list[tuple[datetime, Id]], closing: set[Id], now: datetime | None = None
+) -> Iterator[tuple[list[Id], datetime]]:
+    """The messages that become one, and when that is complete.
+
+    The last of them are complete since the input ends; not if it is said what time it is now, and theirs is not over.
+    """
     group: list[Id] = []
     end: datetime | None = None
     for arrival, id in messages:
@@ -77,8 +82,10 @@ def groups(step: Gather, messages: list[tuple[datetime, Id]], closing: set[Id]) 
         if len(group) == step.size or id in closing:
             yield group, arrival
             group = []
-    if group:
+    if group and now is None:
         yield group, messages[-1][0]
+    elif group and end is not None and now is not None and now >= end:
+        yield group, end
 
 
 def _end(arrival: datetime, time: timedelta | None) -> datetime | None:

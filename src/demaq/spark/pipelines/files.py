@@ -4,11 +4,11 @@ import bz2
 import gzip
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -20,7 +20,7 @@ from demaq.spark.pipelines.messages import AT_ONCE
 from demaq.spark.pipelines.state import ARRIVAL, Channel
 from demaq.spark.pipelines.values import MESSAGE, encoder, place, spark_type
 
-_WHICH, _FILE, _LINE, _REASON = "which", "file", "line", "reason"
+_WHICH, _FILE, _LINE, _REASON, _RANK = "which", "file", "line", "reason", "rank"
 _A_MESSAGE, _A_PROBLEM = -1, -2  # instead of the number of a relation
 _AT_ONCE = 5000  # rows in one record batch
 _PART = 8 * 1024 * 1024  # bytes of lines that one task reads
@@ -86,10 +86,17 @@ def _opened(path: str) -> IO[bytes]:
     return found
 
 
-def read_files(spark: SparkSession, source: str, endpoint: Endpoint, shapes: Sequence[Shape], path: str) -> Reading:
-    """The messages in files. Their numbers are in the order of the names of files, and of lines."""
-    names = [os.path.abspath(name) for _, name in files(path)]
-    parts = _numbered(spark, _of_lines(names)) if endpoint.options.get("lines") else list(_of_files(names))
+def named(path: str) -> list[str]:
+    """The files that a path stands for, in the order of their names."""
+    return [os.path.abspath(name) for _, name in files(path)]
+
+
+def read_files(
+    spark: SparkSession, source: str, endpoint: Endpoint, shapes: Sequence[Shape], names: Sequence[str], first: int = 0
+) -> Reading:
+    """The messages in files. They are numbered, from the `first`, in the order of files, and of lines."""
+    is_of_lines = bool(endpoint.options.get("lines"))
+    parts = _numbered(spark, _of_lines(names), first) if is_of_lines else list(_of_files(names, first))
     schema = _schema(shapes)
     work = _Reader(parts, endpoint, tuple(shapes), schema)
     raw = spark.range(0, len(parts), 1, max(1, len(parts))).mapInArrow(work, schema).persist()
@@ -99,19 +106,26 @@ def read_files(spark: SparkSession, source: str, endpoint: Endpoint, shapes: Seq
     return Reading(Channel(facts, messages), problems, raw)
 
 
-def load_files(
-    spark: SparkSession, source: str, endpoint: Endpoint, shapes: Sequence[Shape], path: str
-) -> tuple[dict[str, DataFrame], DataFrame, DataFrame]:
-    """The facts of an enricher, which belong to every message; what could not be read; and what is kept."""
-    found = read_files(spark, source, endpoint, shapes, path)
-    facts = {relation: frame.drop(MESSAGE) for relation, frame in found.channel.facts.items()}
-    return facts, found.problems, found.kept
+def without_gaps(channel: Channel, first: int = 0) -> Channel:
+    """The same messages, numbered one after the other: documents that could not be read have left gaps."""
+    row = channel.messages.agg(F.count(F.lit(1)), F.max(MESSAGE)).first()
+    assert row is not None
+    if row[0] == 0 or row[1] == first + row[0] - 1:
+        return channel
+    rank = F.row_number().over(Window.orderBy(MESSAGE)).cast("bigint") - 1 + F.lit(first)
+    ranks = channel.messages.select(MESSAGE, rank.alias(_RANK)).localCheckpoint()
+    facts = {relation: _ranked(frame, ranks) for relation, frame in channel.facts.items()}
+    return Channel(facts, _ranked(channel.messages, ranks))
 
 
-def _of_files(names: Sequence[str]) -> Iterator[_Part]:
+def _ranked(frame: DataFrame, ranks: DataFrame) -> DataFrame:
+    others = [column for column in frame.columns if column != MESSAGE]
+    return frame.join(ranks, MESSAGE).select(F.col(_RANK).alias(MESSAGE), *others)
+
+
+def _of_files(names: Sequence[str], first: int) -> Iterator[_Part]:
     some: list[str] = []
     size = 0
-    first = 0
     for name in names:
         own = os.path.getsize(name)
         if some and (size + own > _FILES or len(some) == _MOST_FILES):
@@ -133,11 +147,11 @@ def _of_lines(names: Sequence[str]) -> Iterator[_Part]:
             yield from (_Part((name,), stretch=(at, min(at + _PART, size))) for at in range(0, size, _PART))
 
 
-def _numbered(spark: SparkSession, found: Iterable[_Part]) -> list[_Part]:
+def _numbered(spark: SparkSession, found: Iterable[_Part], first: int) -> list[_Part]:
     """Parts that know how many messages, and how many lines of their file, come before: they are counted first."""
     parts = list(found)
-    if len(parts) <= 1:
-        return parts
+    if len(parts) == 1:
+        return [replace(parts[0], first=first)]
 
     def counts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in (number for batch in batches for number in batch.column(0).to_pylist()):
@@ -148,7 +162,7 @@ def _numbered(spark: SparkSession, found: Iterable[_Part]) -> list[_Part]:
     counted = {
         row[0]: (row[1], row[2]) for row in spark.range(0, len(parts), 1, len(parts)).mapInArrow(counts, ddl).collect()
     }
-    first, line, numbered = 0, 0, []
+    line, numbered = 0, []
     for number, part in enumerate(parts):
         line = 0 if part.stretch is None or part.stretch[0] == 0 else line
         numbered.append(_Part(part.paths, first, part.stretch, line))

@@ -39,14 +39,24 @@ Sent = tuple[int, int, tuple[Any, ...]]
 def write_files(parts: Mapping[str, DataFrame], shapes: Sequence[Shape], endpoint: Endpoint, path: Path) -> int:
     """Write the facts of messages; how many messages. A path with an ending is a file with all facts, or, with `lines`,
     with a line for each message. Any other is a folder with a file for each message."""
-    if path.suffix and not endpoint.path.endswith("/"):
-        with _appearing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+    if is_one_file(endpoint, path):
+        with appearing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             return _one_file(parts, shapes, endpoint, file.write)
     return _folder(parts, shapes, endpoint, path)
 
 
+def is_one_file(endpoint: Endpoint, path: Path) -> bool:
+    """Is the goal a file, and not a folder?"""
+    return bool(path.suffix) and not endpoint.path.endswith("/")
+
+
+def file_name(number: int, endpoint: Endpoint) -> str:
+    """The name of the file with a message, in a folder."""
+    return f"{number:0{_DIGITS}d}{_ENDINGS[endpoint.format]}"
+
+
 @contextmanager
-def _appearing(path: Path) -> Iterator[str]:
+def appearing(path: Path) -> Iterator[str]:
     """A place beside a file, which becomes the file in the end."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
@@ -65,21 +75,21 @@ def _one_file(
 ) -> int:
     if endpoint.options.get("lines"):
         messages = 0
-        for _, own in groupby(_sent(parts, shapes, [MESSAGE, _WHICH]), itemgetter(0)):
+        for _, own in groupby(sent(parts, shapes, by_message=True), itemgetter(0)):
             messages += 1
-            for piece in pieces(_rows(own), endpoint.format, shapes, endpoint.options):
+            for piece in pieces(rows(own), endpoint.format, shapes, endpoint.options):
                 write(piece)
         return messages
     numbers: set[int] = set()
-    for piece in pieces(_rows(_noted(parts, shapes, numbers)), endpoint.format, shapes, endpoint.options):
+    for piece in pieces(rows(_noted(parts, shapes, numbers)), endpoint.format, shapes, endpoint.options):
         write(piece)
     return len(numbers)
 
 
 def _noted(parts: Mapping[str, DataFrame], shapes: Sequence[Shape], numbers: set[int]) -> Iterator[Sent]:
-    for sent in _sent(parts, shapes, [_WHICH, MESSAGE]):
-        numbers.add(sent[0])
-        yield sent
+    for each in sent(parts, shapes, by_message=False):
+        numbers.add(each[0])
+        yield each
 
 
 def _folder(parts: Mapping[str, DataFrame], shapes: Sequence[Shape], endpoint: Endpoint, path: Path) -> int:
@@ -89,10 +99,10 @@ def _folder(parts: Mapping[str, DataFrame], shapes: Sequence[Shape], endpoint: E
     temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-"))
     try:
         messages = 0
-        for number, own in groupby(_sent(parts, shapes, [MESSAGE, _WHICH]), itemgetter(0)):
-            name = temporary / f"{number:0{_DIGITS}d}{_ENDINGS[endpoint.format]}"
+        for number, own in groupby(sent(parts, shapes, by_message=True), itemgetter(0)):
+            name = temporary / file_name(number, endpoint)
             with open(name, "w", encoding="utf-8") as file:
-                file.writelines(pieces(_rows(own), endpoint.format, shapes, endpoint.options))
+                file.writelines(pieces(rows(own), endpoint.format, shapes, endpoint.options))
             messages += 1
         temporary.chmod(0o755)
         for file_ in earlier:
@@ -115,12 +125,13 @@ def _earlier(path: Path) -> list[Path]:
     return found
 
 
-def _rows(sent: Iterable[Sent]) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    return ((which, row) for _, which, row in sent)
+def rows(found: Iterable[Sent]) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    return ((which, row) for _, which, row in found)
 
 
-def _sent(parts: Mapping[str, DataFrame], shapes: Sequence[Shape], order: list[str]) -> Iterator[Sent]:
-    """Facts in an order: by the numbers of messages and relations, then by their values."""
+def sent(parts: Mapping[str, DataFrame], shapes: Sequence[Shape], *, by_message: bool) -> Iterator[Sent]:
+    """Facts in an order: by the numbers of messages and relations, or the other way round, then by their values."""
+    order = [MESSAGE, _WHICH] if by_message else [_WHICH, MESSAGE]
     frames = [
         parts[shape.relation].select(
             MESSAGE,

@@ -4,15 +4,16 @@ Which messages become one is decided one after the other, by their numbers and t
 and get the number of the new message by a join.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import reduce
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
-from demaq.pipelines.evaluate.messages import groups
+from demaq.pipelines.evaluate.messages import Id, groups
 from demaq.pipelines.plan.nodes import Channels
 from demaq.pipelines.plan.steps import Gather, Group, Part, Split
 from demaq.pipelines.values import ValueType
@@ -29,35 +30,64 @@ _MESSAGES = st.StructType([st.StructField(MESSAGE, st.LongType()), st.StructFiel
 _MAPPING = st.StructType([st.StructField(name, st.LongType()) for name in (_PLACE, MESSAGE, _NEW, _TURN)])
 
 
+def no_messages(spark: SparkSession) -> Channel:
+    return Channel({}, spark.createDataFrame([], _MESSAGES))
+
+
 # Aggregations
 
 
 def run_gather(step: Gather, state: State) -> None:
     """Adds the channel of an aggregation to the state."""
+    state.channels[step.channel] = gathered(step, lambda _channels: state).channel
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What an aggregation gives: its messages, how many there are, and the messages that wait for others."""
+
+    channel: Channel
+    number: int
+    waiting: list[Id]
+
+
+def gathered(
+    step: Gather, state_of: Callable[[Channels], State], *, first: int = 0, now: datetime | None = None
+) -> Gathered:
+    """The messages of an aggregation, numbered from the `first`. What it reads of channels is in a state for them.
+
+    If it is said what time it is now, the input has not ended.
+    """
+    spark = state_of(step.parts[0].node.channels).spark
     streams = list(dict.fromkeys(part.node.channels for part in step.parts))
     places = {channels: number for number, channels in enumerate(streams)}
-    facts = [(part, numbered(part.node, state)) for part in step.parts]
+    facts = [(part, numbered(part.node, state_of(part.node.channels))) for part in step.parts]
     closing = {
         (node.channels, row[0])
         for node in step.when
-        for row in numbered(node, state).select(MESSAGE).distinct().collect()
+        for row in numbered(node, state_of(node.channels)).select(MESSAGE).distinct().collect()
     }
-    coming = [each for channels in streams for each in _coming(channels, facts, state)]
+    coming = [each for channels in streams for each in _coming(channels, facts, state_of(channels))]
     coming.sort(key=lambda each: (each[0], each[1][1], each[1][0]))
     mapping: list[tuple[int, int, int, int]] = []
     messages: list[tuple[int, datetime]] = []
-    for ids, arrival in groups(step, coming, closing):
-        mapping += [(places[channels], number, len(messages), turn) for turn, (channels, number) in enumerate(ids)]
-        messages.append((len(messages), arrival))
-    mapped = state.spark.createDataFrame(mapping, _MAPPING)
+    waiting = dict.fromkeys(id for _, id in coming)
+    for ids, arrival in groups(step, coming, closing, now):
+        new = first + len(messages)
+        mapping += [(places[channels], number, new, turn) for turn, (channels, number) in enumerate(ids)]
+        messages.append((new, arrival))
+        for id in ids:
+            del waiting[id]
+    mapped = spark.createDataFrame(mapping, _MAPPING)
     found: dict[str, list[DataFrame]] = {}
     for part, frame in facts:
         own = mapped.where(F.col(_PLACE) == places[part.node.channels])
         found.setdefault(part.relation, []).append(frame.join(own, MESSAGE).drop(_PLACE, MESSAGE))
-    state.channels[step.channel] = Channel(
+    channel = Channel(
         {relation: _merged(reduce(DataFrame.union, frames), step.strategy) for relation, frames in found.items()},
-        state.spark.createDataFrame(messages, _MESSAGES),
+        spark.createDataFrame(messages, _MESSAGES),
     )
+    return Gathered(channel, len(messages), list(waiting))
 
 
 def _coming(
@@ -87,11 +117,16 @@ def _merged(facts: DataFrame, strategy: Strategy) -> DataFrame:
 
 
 def run_split(step: Split, state: State) -> None:
-    """Adds the channel of a split to the state. New messages are numbered in their order: by the message that they are
-    parts of, by group, and by the values that they are made for."""
+    """Adds the channel of a split to the state."""
+    state.channels[step.channel] = split(step, state)
+
+
+def split(step: Split, state: State, first: int = 0) -> Channel:
+    """The messages of a split, numbered in their order from the `first`: by the message that they are parts of, by
+    group, and by the values that they are made for."""
     frames = [(group, _with_keys(group, numbered(group.node, state))) for group in step.groups]
     ranked = [_ranked(group, frame).localCheckpoint() for group, frame in frames]
-    offsets = _offsets(ranked).localCheckpoint()
+    offsets = _offsets(ranked, first).localCheckpoint()
     found: dict[str, list[DataFrame]] = {}
     messages: list[DataFrame] = []
     for number, ((group, frame), own) in enumerate(zip(frames, ranked, strict=True)):
@@ -102,7 +137,7 @@ def run_split(step: Split, state: State) -> None:
         found.setdefault(group.relation, []).append(joined.select(F.col(_NEW).alias(MESSAGE), *columns))
         messages.append(made.select(MESSAGE, _NEW))
     facts = {relation: reduce(DataFrame.union, frames) for relation, frames in found.items()}
-    state.channels[step.channel] = Channel(facts, _pieces(step, reduce(DataFrame.union, messages), state))
+    return Channel(facts, _pieces(step, reduce(DataFrame.union, messages), state))
 
 
 def _key_names(group: Group) -> list[str]:
@@ -128,8 +163,8 @@ def _ranked(group: Group, frame: DataFrame) -> DataFrame:
     return frame.select(MESSAGE, *keys).distinct().withColumn(_TURN, F.row_number().over(window).cast("bigint") - 1)
 
 
-def _offsets(ranked: list[DataFrame]) -> DataFrame:
-    """How many new messages come before those that a group makes of a message."""
+def _offsets(ranked: list[DataFrame], first: int) -> DataFrame:
+    """The number of the first of the messages that a group makes of a message."""
     counts = reduce(
         DataFrame.union,
         [
@@ -138,7 +173,8 @@ def _offsets(ranked: list[DataFrame]) -> DataFrame:
         ],
     )
     before = Window.orderBy(MESSAGE, _PLACE).rowsBetween(Window.unboundedPreceding, -1)
-    return counts.select(MESSAGE, _PLACE, F.coalesce(F.sum("number").over(before), F.lit(0)).alias(_OFFSET))
+    number = F.coalesce(F.sum("number").over(before), F.lit(0)) + F.lit(first)
+    return counts.select(MESSAGE, _PLACE, number.alias(_OFFSET))
 
 
 def _pieces(step: Split, made: DataFrame, state: State) -> DataFrame:

@@ -1,6 +1,5 @@
 """A pipeline that runs on Spark: sources are read, the plan is evaluated, goals are written."""
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -9,40 +8,25 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from demaq.diagnostics import did_you_mean, listing
+from demaq.diagnostics import did_you_mean
 from demaq.pipelines import Program, compile_pipeline
-from demaq.pipelines.documents import Shape, shapes_of
-from demaq.pipelines.documents.writing import is_possible
 from demaq.pipelines.errors import InputWrong, PipelineFailed
 from demaq.pipelines.optimise import optimise
 from demaq.pipelines.plan.nodes import Distinct
 from demaq.pipelines.plan.steps import Answer
 from demaq.pipelines.planner import plan_program
 from demaq.pipelines.planner.relations import Relations
-from demaq.pipelines.program import Endpoint, Enricher, Sink, Source
-from demaq.pipelines.values import ValueType
-from demaq.spark.pipelines.files import PROBLEMS, load_files, read_files
+from demaq.pipelines.program import Enricher, Source
+from demaq.spark.pipelines.endpoints import Endpoints
+from demaq.spark.pipelines.files import PROBLEMS, Reading, without_gaps
 from demaq.spark.pipelines.given import Frames, by_relation, is_given, known_types, one_message, taken
-from demaq.spark.pipelines.goals import write_files
+from demaq.spark.pipelines.problems import Wrong, told
+from demaq.spark.pipelines.readable import readable
 from demaq.spark.pipelines.running import Leaving, run_plan
 from demaq.spark.pipelines.state import Channel
-from demaq.spark.pipelines.values import MESSAGE, place, text_of
+from demaq.spark.pipelines.values import place, text_of
 
-_READ, _WRITTEN = ("file",), ("file", "console")  # what endpoints there are
 _SHOWN = 20  # facts, and things that are wrong
-
-
-@dataclass(frozen=True, slots=True)
-class Wrong:
-    """Something that could not be read."""
-
-    source: str
-    file: str | None
-    line: int | None
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.file}{'' if self.line is None else f', line {self.line}'}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +100,8 @@ class Pipeline:
 class _Run:
     def __init__(self, program: Program, folder: Path, spark: SparkSession, given: Frames) -> None:
         self._program = program
-        self._folder = folder
         self._spark = spark
+        self._endpoints = Endpoints(program, folder)
         self._given = {name: taken(program.relations[name], frame) for name, frame in given.items()}
         self._channels: dict[str, Channel] = {}
         self._kept: list[DataFrame] = []
@@ -126,7 +110,7 @@ class _Run:
     def results(self) -> Results:
         leaving = self._evaluated()
         found = Results(
-            (relation, _readable(frame, self._program, relation))
+            (relation, readable(frame, self._program.relations[relation]))
             for parts in leaving.sent.values()
             for relation, frame in parts.items()
         )
@@ -134,7 +118,7 @@ class _Run:
         return found
 
     def execute(self, is_strict: bool, show: Sequence[str], tell: Callable[[str], None]) -> Ran:
-        self._check_goals()
+        self._endpoints.check_goals()
         tell("reading")
         leaving = self._evaluated(show)
         ran = Ran()
@@ -145,7 +129,7 @@ class _Run:
         for sink in self._program.sinks:
             tell(f"writing {sink.endpoint.shown}")
             parts = {relation: frame.persist() for relation, frame in leaving.sent[sink.id].items()}
-            ran.sent[sink.id] = self._write(sink, parts)
+            ran.sent[sink.id] = self._endpoints.write(sink, parts)
             for relation, frame in parts.items():
                 ran.facts[relation] = frame.count()
                 frame.unpersist()
@@ -156,7 +140,10 @@ class _Run:
         return ran
 
     def _evaluated(self, show: Sequence[str] = ()) -> Leaving:
-        self._channels = {source.id: self._channel(source) for source in self._program.sources}
+        paired = paired_channels(self._program)
+        self._channels = {
+            source.id: self._channel(source, is_paired=source.id in paired) for source in self._program.sources
+        }
         enrichers = {
             (enricher.id, relation): frame
             for enricher in self._program.enrichers
@@ -167,72 +154,36 @@ class _Run:
         plan = replace(plan, steps=(*plan.steps, *looks))
         return run_plan(optimise(plan), self._spark, self._channels, enrichers)
 
-    # Sources
-
-    def _channel(self, source: Source) -> Channel:
+    def _channel(self, source: Source, *, is_paired: bool) -> Channel:
         if is_given(source, self._given):
             own = {relation: self._given[relation] for relation in source.relations if relation in self._given}
             return one_message(self._spark, own)
-        found = read_files(
-            self._spark, source.id, source.endpoint, self._shapes(source), self._read_at(source.endpoint)
-        )
-        self._kept.append(found.kept)
-        self._wrong.append(found.problems)
-        return found.channel
+        found = self._endpoints.read(self._spark, source)
+        self._note(found)
+        return without_gaps(found.channel) if is_paired else found.channel
 
     def _loaded(self, node: Enricher) -> dict[str, DataFrame]:
         if is_given(node, self._given):
             return {relation: self._given[relation] for relation in node.relations if relation in self._given}
-        facts, problems, kept = load_files(
-            self._spark, node.id, node.endpoint, self._shapes(node), self._read_at(node.endpoint)
-        )
-        self._kept.append(kept)
-        self._wrong.append(problems)
+        facts, found = self._endpoints.load(self._spark, node)
+        self._note(found)
         return facts
 
-    def _shapes(self, node: Source | Enricher | Sink) -> tuple[Shape, ...]:
-        return shapes_of(node.relations, self._program.relations)
-
-    def _read_at(self, endpoint: Endpoint) -> str:
-        _check_scheme(endpoint, _READ, "read")
-        return str(self._path(endpoint))
-
-    def _path(self, endpoint: Endpoint) -> Path:
-        return Path(os.path.join(self._folder, endpoint.path))
+    def _note(self, found: Reading) -> None:
+        self._kept.append(found.kept)
+        self._wrong.append(found.problems)
 
     def _note_wrong(self, ran: Ran, is_strict: bool) -> None:
-        wrong = reduce(DataFrame.union, self._wrong)
-        ran.wrong_number = wrong.count()
-        ran.wrong = [Wrong(*row) for row in wrong.orderBy("source", "file", "line").limit(_SHOWN).collect()]
+        ran.wrong, ran.wrong_number = told(reduce(DataFrame.union, self._wrong))
         if is_strict and ran.wrong:
             raise InputWrong(f"{ran.wrong[0]}; nothing was written")
 
-    # Goals
 
-    def _check_goals(self) -> None:
-        for sink in self._program.sinks:
-            _check_scheme(sink.endpoint, _WRITTEN, "written")
-            if sink.endpoint.scheme == "file" and not is_possible(sink.endpoint.format, self._shapes(sink)):
-                raise PipelineFailed(
-                    f"`{sink.endpoint.shown}` cannot have the facts of {len(sink.relations)} relations as "
-                    f"{sink.endpoint.format.value}: write json, or a goal for each"
-                )
-
-    def _write(self, sink: Sink, parts: dict[str, DataFrame]) -> int:
-        if sink.endpoint.scheme == "file":
-            return write_files(parts, self._shapes(sink), sink.endpoint, self._path(sink.endpoint))
-        for relation, frame in parts.items():
-            print(relation)
-            _readable(frame, self._program, relation).show(_SHOWN, truncate=False)
-        return reduce(DataFrame.union, [frame.select(MESSAGE) for frame in parts.values()]).distinct().count()
-
-
-def _check_scheme(endpoint: Endpoint, known: tuple[str, ...], verb: str) -> None:
-    if endpoint.scheme not in known:
-        kinds = listing([f"{name}:" for name in known], "and")
-        raise PipelineFailed(f"`{endpoint.shown}` cannot be {verb}: this version knows {kinds}")
-    if endpoint.configured:
-        raise PipelineFailed(f"`${endpoint.configured[0]}` in `{endpoint.shown}` is not configured")
+def paired_channels(program: Program) -> set[str]:
+    """Those whose messages meet messages of other channels, by their numbers."""
+    together = [relation.channels for relation in program.relations.values()]
+    together += [sink.channels for sink in program.sinks]
+    return {channel for channels in together if len(channels) > 1 for channel in channels}
 
 
 def _shown(step: Answer, frame: DataFrame) -> Shown:
@@ -241,13 +192,3 @@ def _shown(step: Answer, frame: DataFrame) -> Shown:
     rows = [tuple(row) for row in found.limit(_SHOWN).collect()] if columns else []
     rows.sort(key=lambda row: [(value is not None, value) for value in row])
     return Shown(step.text, tuple(column.name for column in columns), rows, found.count() if columns else 0)
-
-
-def _readable(frame: DataFrame, program: Program, relation: str) -> DataFrame:
-    """The facts of a relation, under the names of their parameters. Values whose type is not known are text."""
-    parameters = program.relations[relation].parameters
-    columns = [
-        text_of(F.col(place(at)), parameter.type) if parameter.type is ValueType.ANY else F.col(place(at))
-        for at, parameter in enumerate(parameters)
-    ]
-    return frame.select(*(column.alias(parameter.name) for column, parameter in zip(columns, parameters, strict=True)))
