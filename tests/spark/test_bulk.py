@@ -27,12 +27,13 @@ from databases import postgres
 from demaq.cli import main
 from demaq.cli.bulk import Progress
 from demaq.diagnostics import DemaqError
+from demaq.files import InputInvalid
 from demaq.model import Message, Origin
 from demaq.spark import bulk, parts
 from demaq.spark.bulk import Load, OnSpark, checker, load_of
 from demaq.spark.checking import Checked, checked, together
 from demaq.spark.gate import Shape, deployed_plan
-from demaq.spark.inputs import Format, InputInvalid, find
+from demaq.spark.inputs import Format, find
 from demaq.spark.parts import Documents, Part, Row
 from demaq.store import Selection, open_store
 from spark.logs import APP, node

@@ -1,37 +1,35 @@
-"""`demaq pipeline run`: a pipeline on Spark, with its progress, and what it has done."""
+"""`demaq pipeline run`: a pipeline in memory or on Spark, with its progress, and what it has done."""
 
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import click
 
 from demaq.cli.output import FINDINGS, count, fail, paint, print_json
 from demaq.cli.tables import print_table
 from demaq.diagnostics import DemaqError
+from demaq.pipelines import Program
 from demaq.pipelines.errors import InputWrong
+from demaq.pipelines.running.checks import check_relations
+from demaq.pipelines.running.endpoints import Endpoints
+from demaq.pipelines.running.memory import is_small, run_here
+from demaq.pipelines.running.report import Ran, Shown
 from demaq.spark.opening import pipeline
 from demaq.spark.session import Session, is_master
 
-if TYPE_CHECKING:
-    from demaq.spark.pipelines.pipeline import Ran, Shown
 
-
-def run_on_spark(
-    file: str, *, show: Sequence[str], is_strict: bool, folder: str | None, master: str, as_json: bool
+def run_pipeline(
+    program: Program, file: str, *, show: Sequence[str], is_strict: bool, folder: str | None, where: str, as_json: bool
 ) -> None:
-    if not is_master(master) or master == "auto":
-        fail(f"`{master}` is no place for Spark: write `local[2]`, `spark://host:7077`, `yarn` or `k8s://…`")
-    session = Session(master)
+    """Run a pipeline in memory or on Spark, and say what it has done."""
+    check_place(where)
     start = time.monotonic()
     tell = _progress()
     try:
-        found = pipeline(file, folder)
-        found.check_relations(show)
-        tell("starting Spark")
-        ran = found.execute(session.spark, is_strict=is_strict, show=show, tell=tell)
+        ran = _run(program, file, show=show, is_strict=is_strict, folder=folder, where=where, tell=tell)
     except InputWrong as error:
         tell("")
         click.echo(f"{paint('error', 'error')}: {error}", err=True)
@@ -39,14 +37,41 @@ def run_on_spark(
     except DemaqError as error:
         tell("")
         fail(str(error))
-    finally:
-        session.close()
     tell("")
     if as_json:
         print_json({**asdict(ran), "seconds": round(time.monotonic() - start, 3)})
     else:
         _print(ran, time.monotonic() - start)
     sys.exit(FINDINGS if ran.wrong_number else 0)
+
+
+def check_place(where: str) -> None:
+    if where != "off" and not is_master(where):
+        fail(
+            f"`{where}` is no place for Spark: write `auto`, `off`, `local[2]`, `spark://host:7077`, `yarn` or `k8s://…`"
+        )
+
+
+def _run(
+    program: Program,
+    file: str,
+    *,
+    show: Sequence[str],
+    is_strict: bool,
+    folder: str | None,
+    where: str,
+    tell: Callable[[str], None],
+) -> Ran:
+    endpoints = Endpoints(program, Path(file).parent if folder is None else Path(folder))
+    if where == "off" or (where == "auto" and is_small(endpoints)):
+        return run_here(endpoints, is_strict=is_strict, show=show, tell=tell)
+    check_relations(program, show)
+    tell("starting Spark")
+    session = Session("local[*]" if where == "auto" else where)
+    try:
+        return pipeline(file, folder).execute(session.spark, is_strict=is_strict, show=show, tell=tell)
+    finally:
+        session.close()
 
 
 def _progress() -> Callable[[str], None]:
@@ -56,7 +81,7 @@ def _progress() -> Callable[[str], None]:
     return lambda what: click.echo(f"\r\x1b[K{what}{'…' if what else ''}", nl=False, err=True)
 
 
-def _print(ran: "Ran", seconds: float) -> None:
+def _print(ran: Ran, seconds: float) -> None:
     for shown in ran.shown:
         _print_facts(shown)
     for source, number in ran.messages.items():
@@ -68,10 +93,10 @@ def _print(ran: "Ran", seconds: float) -> None:
         click.echo(f"{paint('warning', 'warning')}: {wrong}", err=True)
     if ran.wrong_number > len(ran.wrong):
         click.echo(f"and {ran.wrong_number - len(ran.wrong)} more that could not be read", err=True)
-    click.echo(f"in {seconds:.1f} s")
+    click.echo(f"in {seconds:.1f} s, {'in memory' if ran.where == 'memory' else 'on Spark'}")
 
 
-def _print_facts(shown: "Shown") -> None:
+def _print_facts(shown: Shown) -> None:
     click.echo(paint(shown.title, "bold") + f": {count(shown.number, 'fact')}")
     if shown.rows:
         print_table(shown.columns, [["" if value is None else value for value in row] for row in shown.rows])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from demaq.cli.lila import run_on_spark
+from demaq.cli.lila import run_pipeline
 from demaq.cli.output import FINDINGS, MISUSE, count, fail, paint, print_json, print_report, summary
 from demaq.diagnostics import Severity
 from demaq.drawing import Graph, to_mermaid, to_svg
@@ -99,16 +99,22 @@ def explain(file: str, as_json: bool, mermaid: bool, svg: str | None, graph: str
     type=click.Path(exists=True, file_okay=False),
     help="What names of files are relative to, if not to the folder of the pipeline.",
 )
-@click.option("--spark", "master", default="local[*]", show_default=True, help="Where Spark is: local[2], spark://…")
+@click.option(
+    "--spark",
+    "where",
+    default="auto",
+    show_default=True,
+    help="Where it runs: auto (in memory if little is to be read), off, local[2], spark://…",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
-def run(file: str, show: tuple[str, ...], strict: bool, folder: str | None, master: str, as_json: bool) -> None:
-    """Run the pipeline FILE on Spark: read what its sources have, and write its goals."""
+def run(file: str, show: tuple[str, ...], strict: bool, folder: str | None, where: str, as_json: bool) -> None:
+    """Run the pipeline FILE: read what its sources have, and write its goals."""
     result = _checked(file)
     if result.program is None:
         print_report(result.report, err=True)
         click.echo(f"{result.name}: {summary(result.report)}; it cannot run", err=True)
         sys.exit(FINDINGS)
-    run_on_spark(file, show=show, is_strict=strict, folder=folder, master=master, as_json=as_json)
+    run_pipeline(result.program, file, show=show, is_strict=strict, folder=folder, where=where, as_json=as_json)
 
 
 def _checked(file: str) -> CheckedPipeline:

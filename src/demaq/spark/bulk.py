@@ -20,10 +20,11 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from demaq.engine.plan import Plan
+from demaq.files import InputInvalid
 from demaq.model import SystemClock
 from demaq.spark.checking import Checked, Refusal, checked, put_in
 from demaq.spark.gate import Gate, Shape
-from demaq.spark.inputs import Format, InputInvalid, find
+from demaq.spark.inputs import Format, find
 from demaq.spark.jobs import watched
 from demaq.spark.order import Order, order
 from demaq.spark.parts import Part

@@ -1,17 +1,16 @@
 """Files that are to be loaded: which they are, what is in them, and what tells them from others."""
 
-import glob
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from urllib.parse import unquote
 
-from demaq.diagnostics import DemaqError, listing
+from demaq.diagnostics import listing
+from demaq.files import InputInvalid, files
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
-_HIDDEN = (".", "_")  # what Spark and others write beside the data
 _NULL = "__HIVE_DEFAULT_PARTITION__"  # a folder of rows that have no value
 
 
@@ -29,10 +28,6 @@ SUFFIXES = {
     ".ndjson": Format.JSONL,
     ".json": Format.JSONL,
 }
-
-
-class InputInvalid(DemaqError):
-    """A file cannot be loaded; the text says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,32 +59,6 @@ def find(names: Sequence[str], format: Format | None) -> Iterator[Input]:
     for name in names:
         for root, path in files(name):
             yield _input(root, path, format)
-
-
-def files(name: str) -> Iterable[tuple[str, str]]:
-    """Files, each with the folder that was named."""
-    if name == "-":
-        raise InputInvalid("what is read from standard input cannot be loaded: a load may have to begin again")
-    if os.path.isdir(name):
-        return _inside(name)
-    if os.path.lexists(name) or not glob.has_magic(name):
-        return [("", name)]
-    found = sorted(glob.glob(name, recursive=True))
-    if not found:
-        raise InputInvalid(f"there is no file `{name}`")
-    return (found for one in found for found in (_inside(one) if os.path.isdir(one) else [("", one)]))
-
-
-def _inside(folder: str) -> Iterator[tuple[str, str]]:
-    found = False
-    for place, folders, files in os.walk(folder):
-        folders[:] = sorted(one for one in folders if not one.startswith(_HIDDEN))
-        for name in sorted(files):
-            if not name.startswith(_HIDDEN):
-                found = True
-                yield folder, os.path.join(place, name)
-    if not found:
-        raise InputInvalid(f"there are no files in the folder `{folder}`")
 
 
 def _input(root: str, path: str, format: Format | None) -> Input:

@@ -10,9 +10,10 @@ import pyarrow as pa
 from demaq.diagnostics import DemaqError
 from demaq.engine.incoming import check_queue, property_type
 from demaq.engine.plan import Plan
+from demaq.files import InputInvalid
 from demaq.model import SystemClock
 from demaq.spark.gate import Shape, arrow_columns, check_columns, incoming
-from demaq.spark.inputs import Format, Input, InputInvalid
+from demaq.spark.inputs import Format, Input
 from demaq.spark.parts import MOST_BYTES, MOST_ROWS, CompressedLines, Lines, Part, Piece, cut, parquet
 
 _BYTES_PER_CHARACTER = 6  # that JSON takes at most

@@ -15,7 +15,8 @@ from typing import IO, Any, ClassVar, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from demaq.spark.inputs import Format, Input, InputInvalid
+from demaq.files import InputInvalid
+from demaq.spark.inputs import Format, Input
 
 MOST_ROWS = 10_000  # in a part
 MOST_BYTES = 4 * 1024 * 1024

@@ -8,8 +8,11 @@ from typing import Any
 import pytest
 
 from demaq.pipelines.errors import PipelineFailed
-from demaq.spark.pipelines.goals import GoalRefused
-from demaq.spark.pipelines.pipeline import Pipeline, Shown
+from demaq.pipelines.running.endpoints import Endpoints
+from demaq.pipelines.running.goals import GoalRefused
+from demaq.pipelines.running.memory import run_here
+from demaq.pipelines.running.report import Ran, Shown
+from demaq.spark.pipelines.pipeline import Pipeline
 
 SOCCER = """
 @from(file:gameEvents.json,json)
@@ -38,13 +41,21 @@ EVENTS = [
 PLAYERS = [{"pId": 7, "firstN": "Ada", "lastN": "Lovelace"}, {"pId": 9, "firstN": "Alan", "lastN": "Turing"}]
 
 
-@pytest.fixture
-def pipeline(tmp_path: Path) -> Any:
+class Here(Pipeline):
+    """The same in memory."""
+
+    def execute(self, _spark: Any, **options: Any) -> Ran:  # type: ignore[override]
+        return run_here(Endpoints(self.program, self.path.parent), **options)
+
+
+@pytest.fixture(params=[Pipeline, Here], ids=["spark", "memory"])
+def pipeline(tmp_path: Path, request: pytest.FixtureRequest) -> Any:
     def make(text: str, **documents: Any) -> Pipeline:
         for name, document in documents.items():
             written(tmp_path / name.replace("_", "."), document)
         (tmp_path / "test.lila").write_text(text, encoding="utf-8")
-        return Pipeline(tmp_path / "test.lila")
+        made: Pipeline = request.param(tmp_path / "test.lila")
+        return made
 
     return make
 
@@ -128,7 +139,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_goes_on(spark: Any, pipeline: 
 def test_lines_that_cannot_be_read_are_counted_from_the_beginning_of_their_file(
     spark: Any, pipeline: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("demaq.spark.pipelines.files._PART", 50)
+    monkeypatch.setattr("demaq.pipelines.running.parts._PART", 50)
     written(tmp_path / "in/a.jsonl", '{"x": 1}\n' * 20 + "no\n")
     written(tmp_path / "in/b.jsonl", '\n{"x": 1}\n' * 15 + "no\n")
     ran = pipeline('@from("file:in/*", json, lines) { p(x). } @to(file:out.jsonl) { p }').execute(spark)
@@ -138,7 +149,7 @@ def test_lines_that_cannot_be_read_are_counted_from_the_beginning_of_their_file(
 def test_lines_of_many_files_are_numbered_in_their_order(
     spark: Any, pipeline: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("demaq.spark.pipelines.files._PART", 50)
+    monkeypatch.setattr("demaq.pipelines.running.parts._PART", 50)
     text = """
     @from("file:in/*", json, lines) { p(x: integer). }
     @aggregate(union, completionSize=2) { ?-p(x). }
@@ -149,8 +160,8 @@ def test_lines_of_many_files_are_numbered_in_their_order(
     written(tmp_path / "in/b.jsonl.gz", gzip.compress("".join(lines[9:15]).encode()))
     written(tmp_path / "in/c.jsonl", "".join(lines[15:]))
     pipeline(text).execute(spark)
-    found = [[fact["x"] for fact in json.loads(line)] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    assert found == [[number, number + 1] for number in range(0, 20, 2)]
+    numbers = [[fact["x"] for fact in json.loads(line)] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert numbers == [[number, number + 1] for number in range(0, 20, 2)]
 
 
 def test_formats(spark: Any, pipeline: Any, tmp_path: Path) -> None:
@@ -212,6 +223,7 @@ def test_relations_can_be_looked_at(spark: Any, pipeline: Any) -> None:
         found.execute(spark, show=["gByB"])
 
 
+@pytest.mark.parametrize("pipeline", [Pipeline], indirect=True)
 def test_data_frames_in_and_out(spark: Any, pipeline: Any) -> None:
     found = pipeline(SOCCER, playerInfo_json=PLAYERS)
     events = spark.createDataFrame(
@@ -226,9 +238,25 @@ def test_data_frames_in_and_out(spark: Any, pipeline: Any) -> None:
         assert results.wrong.count() == 0
 
 
+@pytest.mark.parametrize("pipeline", [Pipeline], indirect=True)
 def test_data_frames_that_do_not_fit(spark: Any, pipeline: Any) -> None:
     found = pipeline(SOCCER, playerInfo_json=PLAYERS)
     with pytest.raises(Exception, match="there is no source or enricher `events`: there are `gE`"):
         found.run(spark, events=spark.range(1))
     with pytest.raises(Exception, match="`eventCode` is of the type array<int>: facts have single values"):
         found.run(spark, gE=spark.sql("select array(1) as eventCode"))
+
+
+def test_broken_documents_leave_no_gap_where_sources_meet(spark: Any, pipeline: Any, tmp_path: Path) -> None:
+    text = """
+    @from(file:left.jsonl) { l(x: integer). }
+    @from(file:right.jsonl) { r(y: integer). }
+    both(x, y) :- l(x), r(y).
+    @to(file:out.jsonl) { both }
+    """
+    ran = pipeline(
+        text, left_jsonl='{"x": 1}\nno\n{"x": 2}\n{"x": 3}\n', right_jsonl='{"y": 1}\n{"y": 2}\n{"y": 3}\nno\n'
+    ).execute(spark)
+    lines = (tmp_path / "out.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == [[{"x": n, "y": n}] for n in (1, 2, 3)]
+    assert ran.wrong_number == 2

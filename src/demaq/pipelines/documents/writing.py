@@ -107,13 +107,13 @@ def _json_value(value: Value | None) -> str:
     if isinstance(value, Decimal):
         return format(value.normalize(), "f")
     if isinstance(value, date):  # a datetime is one
-        return json.dumps(_text(value))
+        return json.dumps(text_of(value))
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
         return "null"  # JSON has no such number
     return json.dumps(value, ensure_ascii=False)
 
 
-def _text(value: Value | None) -> str:
+def text_of(value: Value | None) -> str:
     """A value as text, as documents without types have it."""
     if value is None:
         return ""
@@ -136,7 +136,7 @@ def _csv(rows: Iterable[Numbered], shapes: Sequence[Shape], options: Mapping[str
     if options.get("header") is not False:
         writer.writerow(shape.names)
     for _, row in rows:
-        writer.writerow([_text(value) for value in row])
+        writer.writerow([text_of(value) for value in row])
         yield output.getvalue()
         output.seek(0)
         output.truncate()
@@ -151,7 +151,7 @@ def _xml(rows: Iterable[Numbered], shapes: Sequence[Shape], _options: Mapping[st
     for number, row in rows:
         shape = shapes[number]
         fields = zip(shape.names, row, strict=True)
-        inside = "".join(f"<{name}>{escape(_text(value))}</{name}>" for name, value in fields if value is not None)
+        inside = "".join(f"<{name}>{escape(text_of(value))}</{name}>" for name, value in fields if value is not None)
         yield f"  <{shape.relation}>{inside}</{shape.relation}>\n"
     yield "</facts>\n"
 

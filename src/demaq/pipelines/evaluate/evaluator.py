@@ -12,7 +12,7 @@ from demaq.pipelines.evaluate.state import State
 from demaq.pipelines.evaluate.values import all_leaving
 from demaq.pipelines.plan.steps import Answer, Define, Fixpoint, Gather, Plan, Send, Split, Step
 
-_Compiled = Callable[[State, "_Leaving"], None]
+_Compiled = Callable[[State, "Leaving"], None]
 
 
 def evaluate(plan: Plan, given: Input) -> Output:
@@ -24,75 +24,78 @@ class Evaluator:
     """A plan, ready to be evaluated. It keeps nothing of what it evaluated."""
 
     def __init__(self, plan: Plan) -> None:
-        self._steps = [_compile(step) for step in plan.steps]
+        self._steps = [compile_step(step) for step in plan.steps]
 
     def run(self, given: Input) -> Output:
-        state, leaving = State.begin(given), _Leaving()
+        state, leaving = State.begin(given), Leaving()
         for step in self._steps:
             step(state, leaving)
         return Output(sent=leaving.sent, answers=tuple(leaving.answers))
 
 
-class _Leaving:
+class Leaving:
+    """What leaves while steps are evaluated."""
+
     def __init__(self) -> None:
         self.sent: dict[str, dict[str, tuple[Row, ...]]] = {}
         self.answers: list[Answered] = []
 
 
 @singledispatch
-def _compile(step: Step) -> _Compiled:
+def compile_step(step: Step) -> _Compiled:
+    """A function that does a step."""
     raise TypeError(f"{type(step).__name__} cannot be evaluated")
 
 
-@_compile.register
+@compile_step.register
 def _define(step: Define) -> _Compiled:
     node = compile_standard(step.node)
 
-    def run(state: State, _leaving: _Leaving) -> None:
+    def run(state: State, _leaving: Leaving) -> None:
         rows = node.run(state)
         state.relations[step.relation] = rows if isinstance(rows, set | frozenset) else list(rows)
 
     return run
 
 
-@_compile.register
+@compile_step.register
 def _fixpoint(step: Fixpoint) -> _Compiled:
     run = compile_fixpoint(step)
     return lambda state, _leaving: run(state)
 
 
-@_compile.register
+@compile_step.register
 def _gather(step: Gather) -> _Compiled:
     run = compile_gather(step)
     return lambda state, _leaving: run(state)
 
 
-@_compile.register
+@compile_step.register
 def _split(step: Split) -> _Compiled:
     run = compile_split(step)
     return lambda state, _leaving: run(state)
 
 
-@_compile.register
+@compile_step.register
 def _send(step: Send) -> _Compiled:
     parts = [
         (part.relation, compile_numbered(part.node), [None, *(column.type for column in part.node.columns)])
         for part in step.parts
     ]
 
-    def run(state: State, leaving: _Leaving) -> None:
+    def run(state: State, leaving: Leaving) -> None:
         leaving.sent[step.sink] = {relation: all_leaving(node.run(state), types) for relation, node, types in parts}
 
     return run
 
 
-@_compile.register
+@compile_step.register
 def _answer(step: Answer) -> _Compiled:
     node = compile_standard(step.node)
     types = [*([None] if step.node.channels else []), *(column.type for column in step.node.columns)]
     columns = tuple(column.name for column in step.node.columns)
 
-    def run(state: State, leaving: _Leaving) -> None:
+    def run(state: State, leaving: Leaving) -> None:
         rows = all_leaving(node.run(state), types)
         leaving.answers.append(Answered(step.text, columns, bool(step.node.channels), rows))
 

@@ -40,7 +40,7 @@ def compile_gather(step: Gather) -> Callable[[State], None]:
         arrivals: list[datetime] = []
         messages = _messages(state, parts)
         for ids, arrival in groups(step, _in_turn(state, messages), closing):
-            for relation, rows in _merged([messages[id] for id in ids], step.strategy).items():
+            for relation, rows in merged([messages[id] for id in ids], step.strategy).items():
                 facts[relation].update((len(arrivals), *row) for row in rows)
             arrivals.append(arrival)
         state.add_channel(step.channel, facts, arrivals)
@@ -92,7 +92,7 @@ def _end(arrival: datetime, time: timedelta | None) -> datetime | None:
     return None if time is None else arrival + time
 
 
-def _merged(messages: list[_Message], strategy: Strategy) -> _Message:
+def merged(messages: list[_Message], strategy: Strategy) -> _Message:
     """The facts of all messages; or, of each relation, those of the first or the last message that has any."""
     merged: _Message = {}
     for message in reversed(messages) if strategy is Strategy.FIRST else messages:

@@ -1,11 +1,8 @@
 """Files as sources: each file is a message, or each line. Spark's Python workers read them, part by part."""
 
-import bz2
-import gzip
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
@@ -15,7 +12,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from demaq.pipelines.documents import Found, Shape, read_document
 from demaq.pipelines.program import Endpoint
-from demaq.spark.inputs import files
+from demaq.pipelines.running.parts import Part, of_files, of_lines
+from demaq.pipelines.running.report import wrong_in
 from demaq.spark.pipelines.messages import AT_ONCE
 from demaq.spark.pipelines.state import ARRIVAL, Channel
 from demaq.spark.pipelines.values import MESSAGE, encoder, place, spark_type
@@ -23,10 +21,6 @@ from demaq.spark.pipelines.values import MESSAGE, encoder, place, spark_type
 _WHICH, _FILE, _LINE, _REASON, _RANK = "which", "file", "line", "reason", "rank"
 _A_MESSAGE, _A_PROBLEM = -1, -2  # instead of the number of a relation
 _AT_ONCE = 5000  # rows in one record batch
-_PART = 8 * 1024 * 1024  # bytes of lines that one task reads
-_FILES = 64 * 1024 * 1024  # bytes of whole files that one task reads, at most so many
-_MOST_FILES = 1000
-_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 
 PROBLEMS = st.StructType(
     [
@@ -48,55 +42,12 @@ class Reading:
     kept: DataFrame
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Whole files, or the lines that begin in a stretch of one. `first` is the number of the first message."""
-
-    paths: tuple[str, ...]
-    first: int = 0
-    stretch: tuple[int, int] | None = None
-    line: int = 0  # that come before in the file
-
-    def documents(self) -> Iterator[tuple[int, str, int | None, bytes]]:
-        """Messages: their numbers, files, lines, and what is in them."""
-        if self.stretch is None:
-            for number, path in enumerate(self.paths, self.first):
-                with _opened(path) as file:
-                    yield number, path, None, file.read()
-            return
-        number = self.first
-        for line, text in enumerate(self.lines(), self.line + 1):
-            if not text.isspace():
-                yield number, self.paths[0], line, text
-                number += 1
-
-    def lines(self) -> Iterator[bytes]:
-        assert self.stretch is not None
-        start, end = self.stretch
-        with _opened(self.paths[0]) as file:
-            if start:
-                file.seek(start - 1)
-                file.readline()
-            while file.tell() < end and (line := file.readline()):
-                yield line
-
-
-def _opened(path: str) -> IO[bytes]:
-    found: IO[bytes] = _OPENERS.get(os.path.splitext(path)[1].lower(), open)(path, "rb")
-    return found
-
-
-def named(path: str) -> list[str]:
-    """The files that a path stands for, in the order of their names."""
-    return [os.path.abspath(name) for _, name in files(path)]
-
-
 def read_files(
     spark: SparkSession, source: str, endpoint: Endpoint, shapes: Sequence[Shape], names: Sequence[str], first: int = 0
 ) -> Reading:
     """The messages in files. They are numbered, from the `first`, in the order of files, and of lines."""
     is_of_lines = bool(endpoint.options.get("lines"))
-    parts = _numbered(spark, _of_lines(names), first) if is_of_lines else list(_of_files(names, first))
+    parts = _numbered(spark, of_lines(names), first) if is_of_lines else list(of_files(names, first))
     schema = _schema(shapes)
     work = _Reader(parts, endpoint, tuple(shapes), schema)
     raw = spark.range(0, len(parts), 1, max(1, len(parts))).mapInArrow(work, schema).persist()
@@ -123,31 +74,7 @@ def _ranked(frame: DataFrame, ranks: DataFrame) -> DataFrame:
     return frame.join(ranks, MESSAGE).select(F.col(_RANK).alias(MESSAGE), *others)
 
 
-def _of_files(names: Sequence[str], first: int) -> Iterator[_Part]:
-    some: list[str] = []
-    size = 0
-    for name in names:
-        own = os.path.getsize(name)
-        if some and (size + own > _FILES or len(some) == _MOST_FILES):
-            yield _Part(tuple(some), first)
-            first += len(some)
-            some, size = [], 0
-        some.append(name)
-        size += own
-    if some:
-        yield _Part(tuple(some), first)
-
-
-def _of_lines(names: Sequence[str]) -> Iterator[_Part]:
-    for name in names:
-        size = os.path.getsize(name)
-        if os.path.splitext(name)[1].lower() in _OPENERS:
-            yield _Part((name,), stretch=(0, 2**62))  # it can only be read from its beginning
-        else:
-            yield from (_Part((name,), stretch=(at, min(at + _PART, size))) for at in range(0, size, _PART))
-
-
-def _numbered(spark: SparkSession, found: Iterable[_Part], first: int) -> list[_Part]:
+def _numbered(spark: SparkSession, found: Iterable[Part], first: int) -> list[Part]:
     """Parts that know how many messages, and how many lines of their file, come before: they are counted first."""
     parts = list(found)
     if len(parts) == 1:
@@ -165,7 +92,7 @@ def _numbered(spark: SparkSession, found: Iterable[_Part], first: int) -> list[_
     line, numbered = 0, []
     for number, part in enumerate(parts):
         line = 0 if part.stretch is None or part.stretch[0] == 0 else line
-        numbered.append(_Part(part.paths, first, part.stretch, line))
+        numbered.append(Part(part.paths, first, part.stretch, line))
         line += counted[number][0]
         first += counted[number][1]
     return numbered
@@ -194,7 +121,7 @@ class _Reader:
     """Reads the documents of parts: a function for `mapInArrow`."""
 
     def __init__(
-        self, parts: Sequence[_Part], endpoint: Endpoint, shapes: tuple[Shape, ...], schema: st.StructType
+        self, parts: Sequence[Part], endpoint: Endpoint, shapes: tuple[Shape, ...], schema: st.StructType
     ) -> None:
         self._parts = parts
         self._format = endpoint.format
@@ -204,7 +131,7 @@ class _Reader:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows: list[tuple[Any, ...]] = []
-        schema = to_arrow_schema(self._schema)
+        schema = to_arrow_schema(self._schema, timezone="UTC")
         for number in (number for batch in batches for number in batch.column(0).to_pylist()):
             for row in self._rows(self._parts[number]):
                 rows.append(row)
@@ -214,7 +141,7 @@ class _Reader:
         if rows:
             yield _batch(rows, schema)
 
-    def _rows(self, part: _Part) -> Iterator[tuple[Any, ...]]:
+    def _rows(self, part: Part) -> Iterator[tuple[Any, ...]]:
         encoders = [[encoder(type_) for type_ in shape.types] for shape in self._shapes]
         width = sum(len(shape.names) for shape in self._shapes)
         starts = [sum(len(shape.names) for shape in self._shapes[:at]) for at in range(len(self._shapes))]
@@ -232,9 +159,8 @@ class _Reader:
 
 
 def _problems(found: Found, path: str, line: int | None, width: int) -> Iterator[tuple[Any, ...]]:
-    for problem in found.problems:
-        at = problem.line if line is None else line
-        yield (None, _A_PROBLEM, path, at, problem.reason, *[None] * width)
+    for wrong in wrong_in(found.problems, "", path, line):
+        yield (None, _A_PROBLEM, path, wrong.line, wrong.reason, *[None] * width)
 
 
 def _batch(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:

@@ -1,55 +1,31 @@
 """A pipeline that runs on Spark: sources are read, the plan is evaluated, goals are written."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from demaq.diagnostics import did_you_mean
 from demaq.pipelines import Program, compile_pipeline
-from demaq.pipelines.errors import InputWrong, PipelineFailed
+from demaq.pipelines.errors import InputWrong
 from demaq.pipelines.optimise import optimise
 from demaq.pipelines.plan.nodes import Distinct
 from demaq.pipelines.plan.steps import Answer
 from demaq.pipelines.planner import plan_program
 from demaq.pipelines.planner.relations import Relations
 from demaq.pipelines.program import Enricher, Source
-from demaq.spark.pipelines.endpoints import Endpoints
+from demaq.pipelines.running.checks import check_relations
+from demaq.pipelines.running.endpoints import Endpoints
+from demaq.pipelines.running.report import SHOWN, Ran, Shown
+from demaq.spark.pipelines.endpoints import in_order, load, read, told
 from demaq.spark.pipelines.files import PROBLEMS, Reading, without_gaps
 from demaq.spark.pipelines.given import Frames, by_relation, is_given, known_types, one_message, taken
-from demaq.spark.pipelines.problems import Wrong, told
 from demaq.spark.pipelines.readable import readable
 from demaq.spark.pipelines.running import Leaving, run_plan
 from demaq.spark.pipelines.state import Channel
 from demaq.spark.pipelines.values import place, text_of
-
-_SHOWN = 20  # facts, and things that are wrong
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """Some facts for a person to look at, as text: of a relation, or the answers to a query; and how many there are."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: list[tuple[str | None, ...]]
-    number: int
-
-
-@dataclass(slots=True)
-class Ran:
-    """What a run has done: messages that came by source, facts by relation, messages by goal; what could not be read,
-    of which some is told; and what is to be looked at."""
-
-    messages: dict[str, int] = field(default_factory=dict)
-    facts: dict[str, int] = field(default_factory=dict)
-    sent: dict[str, int] = field(default_factory=dict)
-    wrong: list[Wrong] = field(default_factory=list)
-    wrong_number: int = 0
-    shown: list[Shown] = field(default_factory=list)
 
 
 class Results(dict[str, DataFrame]):
@@ -86,15 +62,8 @@ class Pipeline:
 
         Some facts of the relations `show` are to be looked at.
         """
-        self.check_relations(show)
+        check_relations(self.program, show)
         return _Run(self.program, self._folder, spark, {}).execute(is_strict, show, tell)
-
-    def check_relations(self, names: Sequence[str]) -> None:
-        known = self.program.relations
-        for name in names:
-            if name not in known:
-                help_ = did_you_mean(name, known, "relations")
-                raise PipelineFailed(f"there is no relation `{name}`: {help_}")
 
 
 class _Run:
@@ -121,7 +90,7 @@ class _Run:
         self._endpoints.check_goals()
         tell("reading")
         leaving = self._evaluated(show)
-        ran = Ran()
+        ran = Ran("Spark")
         self._note_wrong(ran, is_strict)
         for source in self._program.sources:
             ran.messages[source.id] = self._channels[source.id].messages.count()
@@ -129,7 +98,7 @@ class _Run:
         for sink in self._program.sinks:
             tell(f"writing {sink.endpoint.shown}")
             parts = {relation: frame.persist() for relation, frame in leaving.sent[sink.id].items()}
-            ran.sent[sink.id] = self._endpoints.write(sink, parts)
+            ran.sent[sink.id] = self._endpoints.write(sink, in_order(parts, self._endpoints.shapes(sink)))
             for relation, frame in parts.items():
                 ran.facts[relation] = frame.count()
                 frame.unpersist()
@@ -158,14 +127,14 @@ class _Run:
         if is_given(source, self._given):
             own = {relation: self._given[relation] for relation in source.relations if relation in self._given}
             return one_message(self._spark, own)
-        found = self._endpoints.read(self._spark, source)
+        found = read(self._spark, self._endpoints, source)
         self._note(found)
         return without_gaps(found.channel) if is_paired else found.channel
 
     def _loaded(self, node: Enricher) -> dict[str, DataFrame]:
         if is_given(node, self._given):
             return {relation: self._given[relation] for relation in node.relations if relation in self._given}
-        facts, found = self._endpoints.load(self._spark, node)
+        facts, found = load(self._spark, self._endpoints, node)
         self._note(found)
         return facts
 
@@ -189,6 +158,6 @@ def paired_channels(program: Program) -> set[str]:
 def _shown(step: Answer, frame: DataFrame) -> Shown:
     columns = step.node.columns
     found = frame.select(*(text_of(F.col(place(at)), column.type) for at, column in enumerate(columns))).distinct()
-    rows = [tuple(row) for row in found.limit(_SHOWN).collect()] if columns else []
+    rows = [tuple(row) for row in found.limit(SHOWN).collect()] if columns else []
     rows.sort(key=lambda row: [(value is not None, value) for value in row])
     return Shown(step.text, tuple(column.name for column in columns), rows, found.count() if columns else 0)

@@ -16,6 +16,7 @@ from pyspark.sql import types as st
 
 from demaq.pipelines.plan.nodes import Columns
 from demaq.pipelines.plan.numbers import converted
+from demaq.pipelines.running.order import BOOLEAN, DATE, DATETIME, EXACT, NUMBER, TEXT, in_utc, lettered
 from demaq.pipelines.values import Value, ValueType
 
 MESSAGE = "m"
@@ -24,11 +25,7 @@ MESSAGE = "m"
 DECIMALS = 18
 """Digits after the point of a decimal, of 38 in all."""
 
-TEXT, NUMBER, BOOLEAN, DATE, DATETIME = LETTERS = "tnbdz"
-"""What a value in a column of any type begins with."""
-
 _LONGEST = 2**31 - 1  # text
-_EXACT = 2**53  # up to here, each integer is a double of its own
 
 _TYPES: dict[ValueType, st.DataType] = {
     ValueType.ANY: st.StringType(),
@@ -81,35 +78,6 @@ def _exact(value: Any) -> Decimal:
     return value.quantize(Decimal(1).scaleb(-DECIMALS))
 
 
-def in_utc(value: datetime) -> datetime:
-    return value.replace(tzinfo=UTC) if value.tzinfo is None else value
-
-
-def lettered(value: Value) -> str | None:
-    """A value of any type, as text.
-
-    >>> lettered("a"), lettered(1), lettered(1.0), lettered(True), lettered(0.5)
-    ('ta', 'n1', 'n1', 'btrue', 'n0.5')
-    """
-    if isinstance(value, bool):
-        return BOOLEAN + ("true" if value else "false")
-    if isinstance(value, int | float | Decimal):
-        return _number(value)
-    if isinstance(value, datetime):
-        return DATETIME + in_utc(value).astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")
-    return DATE + value.isoformat() if isinstance(value, date) else TEXT + value
-
-
-def _number(value: int | float | Decimal) -> str | None:
-    if isinstance(value, Decimal):
-        value = float(value)
-    if value != value:
-        return None
-    if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
-        value = int(value)
-    return f"{NUMBER}{value!r}"
-
-
 def unlettered(text: str) -> Value:
     """
     >>> unlettered("ta"), unlettered("n1"), unlettered("n0.5"), unlettered("btrue")
@@ -148,7 +116,7 @@ def in_type(column: Column, given: ValueType, wanted: ValueType) -> Column:
 def _as_lettered(column: Column, given: ValueType) -> Column:
     if given.is_number:
         double = column.cast("double")
-        whole = (double == F.floor(double).cast("double")) & (F.abs(double) <= F.lit(float(_EXACT)))
+        whole = (double == F.floor(double).cast("double")) & (F.abs(double) <= F.lit(float(EXACT)))
         text = F.when(whole, double.cast("bigint").cast("string")).otherwise(double.cast("string"))
         return F.concat(F.lit(NUMBER), text)
     if given is ValueType.DATETIME:

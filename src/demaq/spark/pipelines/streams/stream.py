@@ -9,11 +9,11 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import reduce
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -22,37 +22,33 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from demaq.pipelines import Program
+from demaq.pipelines.documents import Shape
 from demaq.pipelines.errors import InputWrong, PipelineFailed
+from demaq.pipelines.evaluate import Row
 from demaq.pipelines.optimise import optimise
 from demaq.pipelines.plan import print_plan
-from demaq.pipelines.plan.steps import Gather, Plan, Send
+from demaq.pipelines.plan.steps import Gather, Plan
 from demaq.pipelines.planner import plan_program
 from demaq.pipelines.program import Enricher, Sink, Source
-from demaq.spark.pipelines.endpoints import FILE, Endpoints
+from demaq.pipelines.running.batches import Progress
+from demaq.pipelines.running.endpoints import Endpoints
+from demaq.pipelines.running.goals import InOrder
+from demaq.pipelines.running.memory import SMALL, load_here, read_here, some_wrong
+from demaq.pipelines.running.memory import in_order as rows_in_order
+from demaq.pipelines.running.parts import bytes_of
+from demaq.pipelines.running.report import Done, Wrong
+from demaq.pipelines.running.rows import Compiled, RowBatch, RowChannel
+from demaq.spark.pipelines.endpoints import in_order, load, read, told
 from demaq.spark.pipelines.files import PROBLEMS, without_gaps
-from demaq.spark.pipelines.goals import is_one_file
-from demaq.spark.pipelines.problems import Wrong, told
 from demaq.spark.pipelines.state import ARRIVAL, Channel
-from demaq.spark.pipelines.streams.batches import Batch, Enrichers, together
-from demaq.spark.pipelines.streams.goals import add_files, add_to_file, check_goal
-from demaq.spark.pipelines.streams.progress import Checkpoint, Progress
+from demaq.spark.pipelines.streams.frames import FrameBatch
+from demaq.spark.pipelines.streams.progress import Checkpoint
 
+Facts = TypeVar("Facts")
 _FILES_AT_ONCE = 1000
 _LOOK = 0.1  # seconds after which it is looked whether to stop
 _FILE_SCHEMA = "path string, modificationTime timestamp, length bigint, content binary"
 _SOURCE, _PATH = "source", "path"
-
-
-@dataclass(slots=True)
-class Done:
-    """What a batch has done: messages that came by source, messages that were sent by goal; what could not be read."""
-
-    number: int
-    seconds: float = 0.0
-    messages: dict[str, int] = field(default_factory=dict)
-    sent: dict[str, int] = field(default_factory=dict)
-    wrong: list[Wrong] = field(default_factory=list)
-    wrong_number: int = 0
 
 
 class Stream:
@@ -66,6 +62,7 @@ class Stream:
         spark: SparkSession,
         *,
         is_strict: bool = False,
+        small: int = SMALL,
         tell: Callable[[Done], None] = lambda _done: None,
     ) -> None:
         self._program = program
@@ -73,10 +70,13 @@ class Stream:
         self._endpoints = Endpoints(program, folder)
         self._plan: Plan = optimise(plan_program(program))
         self._folder = checkpoint
-        self._checkpoint = Checkpoint(checkpoint / "batches")
+        self._checkpoint = Checkpoint(checkpoint / "batches", self._plan)
         self._is_strict = is_strict
         self._tell = tell
-        self._enrichers: dict[str, tuple[object, dict[tuple[str, str], DataFrame]]] = {}
+        self._small = small
+        self._compiled = Compiled()
+        self._here = Enriching(self._endpoints, lambda enricher: load_here(self._endpoints, enricher)[0])
+        self._there = Enriching(self._endpoints, lambda enricher: load(spark, self._endpoints, enricher)[0])
         self._sinks = {sink.id: sink for sink in program.sinks}
         self._error: Exception | None = None
         self._begin()
@@ -86,10 +86,7 @@ class Stream:
         self._endpoints.check()
         note, digest = self._folder / "stream.json", hashlib.sha256(print_plan(self._plan).encode()).hexdigest()
         is_new = not note.exists()
-        for sink in self._program.sinks:
-            if sink.endpoint.scheme == FILE:
-                path = self._endpoints.path(sink.endpoint)
-                check_goal(sink.endpoint, self._endpoints.shapes(sink), path, is_new=is_new)
+        self._endpoints.check_growing(is_new=is_new)
         if is_new:
             self._folder.mkdir(parents=True, exist_ok=True)
             note.write_text(json.dumps({"pipeline": self._program.name, "digest": digest}), encoding="utf-8")
@@ -174,70 +171,114 @@ class Stream:
 
     def _run_batch(self, number: int, before: int, names: Mapping[str, list[str]], *, ended: bool) -> None:
         start = time.monotonic()
-        now = datetime.now(UTC)
-        done = Done(number)
-        progress = self._checkpoint.load(before)
-        kept = self._checkpoint.kept(before, self._spark)
-        channels, readings = dict(kept), []
-        for source in self._program.sources:
-            if names.get(source.id):
-                first = progress.counts.get(source.id, 0)
-                found = self._endpoints.read(self._spark, source, names[source.id], first)
-                readings.append(found)
-                new = without_gaps(found.channel, first)
-                new = Channel(new.facts, new.messages.withColumn(ARRIVAL, F.lit(now)))
-                done.messages[source.id] = new.messages.count()
-                progress.counts[source.id] = first + done.messages[source.id]
-                channels[source.id] = together(channels.get(source.id), new)
-        problems = [self._spark.createDataFrame([], PROBLEMS), *(found.problems for found in readings)]
-        done.wrong, done.wrong_number = told(reduce(DataFrame.union, problems))
-        if done.wrong and self._is_strict:
-            raise InputWrong(f"{done.wrong[0]}; nothing of its batch was written")
-        batch = Batch(self._plan, self._spark, self._loaded(), channels, progress, now, ended)
-        left = batch.run(lambda step, parts: self._deliver(step, parts, progress, done))
-        self._checkpoint.save(number, progress, left)
-        for found in readings:
-            found.kept.unpersist()
+        done, progress = Done(number), self._checkpoint.load(before)
+        sources = [source for source in self._program.sources if names.get(source.id)]
+        size = self._checkpoint.size(before) + sum(bytes_of(names[source.id]) for source in sources)
+        size += sum(bytes_of(self._endpoints.names(enricher)) for enricher in self._program.enrichers)
+        run = self._in_memory if size <= self._small else self._on_spark
+        run(done, progress, before, [(source, names[source.id]) for source in sources], ended)
         done.seconds = time.monotonic() - start
         if done.messages or any(done.sent.values()):
             self._tell(done)
 
-    def _loaded(self) -> Enrichers:
-        """The facts of enrichers, read again if their files have changed."""
-        found: dict[tuple[str, str], DataFrame] = {}
-        for enricher in self._program.enrichers:
-            version = _version(self._endpoints, enricher)
-            known = self._enrichers.get(enricher.id)
-            if known is None or known[0] != version:
-                facts, _ = self._endpoints.load(self._spark, enricher)
-                known = (version, {(enricher.id, relation): frame for relation, frame in facts.items()})
-                self._enrichers[enricher.id] = known
-            found.update(known[1])
-        return found
+    def _in_memory(
+        self, done: Done, progress: Progress, before: int, new: list[tuple[Source, list[str]]], ended: bool
+    ) -> None:
+        now = datetime.now(UTC)
+        enrichers = {enricher.id: self._here.current(enricher) for enricher in self._program.enrichers}
 
-    def _deliver(self, step: Send, parts: Mapping[str, DataFrame], progress: Progress, done: Done) -> None:
-        sink = self._sinks[step.sink]
-        kept = {relation: frame.persist() for relation, frame in parts.items()}
-        number = self._add(sink, kept, progress)
-        for frame in kept.values():
-            frame.unpersist()
-        done.sent[sink.id] = number
-        progress.sent[sink.id] = progress.sent.get(sink.id, 0) + number
+        def deliver(sink: str, parts: Mapping[str, Sequence[Row]]) -> None:
+            self._add(self._sinks[sink], rows_in_order(parts, self._shapes(sink)), progress, done)
 
-    def _add(self, sink: Sink, parts: Mapping[str, DataFrame], progress: Progress) -> int:
-        if sink.endpoint.scheme != FILE:
-            return self._endpoints.print(parts)
-        path, shapes = self._endpoints.path(sink.endpoint), self._endpoints.shapes(sink)
-        if not is_one_file(sink.endpoint, path):
-            return add_files(parts, shapes, sink.endpoint, path)
-        length = progress.lengths.get(sink.id, 0)
-        number, progress.lengths[sink.id] = add_to_file(parts, shapes, sink.endpoint, path, length)
-        return number
+        batch = RowBatch(
+            self._plan,
+            self._checkpoint.rows(before),
+            progress,
+            now,
+            ended,
+            enrichers=enrichers,
+            deliver=deliver,
+            compiled=self._compiled,
+        )
+        wrong: list[Wrong] = []
+        for source, names in new:
+            found = read_here(self._endpoints, source, names, progress.counts.get(source.id, 0))
+            wrong += found.wrong
+            done.messages[source.id] = found.count
+            numbers = range(progress.counts.get(source.id, 0), progress.counts.get(source.id, 0) + found.count)
+            batch.add(source.id, RowChannel(found.facts, dict.fromkeys(numbers, now)), found.count)
+        done.wrong, done.wrong_number = some_wrong(wrong), len(wrong)
+        self._check(done)
+        self._checkpoint.save(done.number, progress, batch.run())
+
+    def _on_spark(
+        self, done: Done, progress: Progress, before: int, new: list[tuple[Source, list[str]]], ended: bool
+    ) -> None:
+        now = datetime.now(UTC)
+
+        def deliver(sink: str, parts: Mapping[str, DataFrame]) -> None:
+            kept = {relation: frame.persist() for relation, frame in parts.items()}
+            self._add(self._sinks[sink], in_order(kept, self._shapes(sink)), progress, done)
+            for frame in kept.values():
+                frame.unpersist()
+
+        batch = FrameBatch(
+            self._plan,
+            self._checkpoint.frames(before, self._spark),
+            progress,
+            now,
+            ended,
+            spark=self._spark,
+            enrichers={
+                (enricher.id, relation): frame
+                for enricher in self._program.enrichers
+                for relation, frame in self._there.current(enricher).items()
+            },
+            deliver=deliver,
+        )
+        readings = []
+        for source, names in new:
+            first = progress.counts.get(source.id, 0)
+            reading = read(self._spark, self._endpoints, source, names, first)
+            readings.append(reading)
+            found = without_gaps(reading.channel, first)
+            found = Channel(found.facts, found.messages.withColumn(ARRIVAL, F.lit(now)))
+            done.messages[source.id] = found.messages.count()
+            batch.add(source.id, found, done.messages[source.id])
+        problems = [self._spark.createDataFrame([], PROBLEMS), *(reading.problems for reading in readings)]
+        done.wrong, done.wrong_number = told(reduce(DataFrame.union, problems))
+        self._check(done)
+        self._checkpoint.save(done.number, progress, batch.run())
+        for reading in readings:
+            reading.kept.unpersist()
+
+    def _check(self, done: Done) -> None:
+        if done.wrong and self._is_strict:
+            raise InputWrong(f"{done.wrong[0]}; nothing of its batch was written")
+
+    def _shapes(self, sink: str) -> tuple[Shape, ...]:
+        return self._endpoints.shapes(self._sinks[sink])
+
+    def _add(self, sink: Sink, facts: InOrder, progress: Progress, done: Done) -> None:
+        done.sent[sink.id] = self._endpoints.add(sink, facts, progress.lengths)
+        progress.sent[sink.id] = progress.sent.get(sink.id, 0) + done.sent[sink.id]
 
 
-def _version(endpoints: Endpoints, enricher: Enricher) -> object:
-    """Something that is another one when files have changed."""
-    return [(name, os.stat(name).st_mtime_ns, os.stat(name).st_size) for name in endpoints.names(enricher)]
+class Enriching(Generic[Facts]):
+    """The facts of enrichers, read again if their files have changed."""
+
+    def __init__(self, endpoints: Endpoints, load: Callable[[Enricher], Facts]) -> None:
+        self._endpoints = endpoints
+        self._load = load
+        self._known: dict[str, tuple[object, Facts]] = {}
+
+    def current(self, enricher: Enricher) -> Facts:
+        names = self._endpoints.names(enricher)
+        version = [(name, os.stat(name).st_mtime_ns, os.stat(name).st_size) for name in names]
+        known = self._known.get(enricher.id)
+        if known is None or known[0] != version:
+            known = self._known[enricher.id] = (version, self._load(enricher))
+        return known[1]
 
 
 def _local(path: str) -> str:

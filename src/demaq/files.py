@@ -1,0 +1,39 @@
+"""Files that a name stands for."""
+
+import glob
+import os
+from collections.abc import Iterable, Iterator
+
+from demaq.diagnostics import DemaqError
+
+_HIDDEN = (".", "_")  # what Spark and others write beside the data
+
+
+class InputInvalid(DemaqError):
+    """A file cannot be loaded; the text says why, and what to do."""
+
+
+def files(name: str) -> Iterable[tuple[str, str]]:
+    """Files, each with the folder that was named: a file, those in a folder, or those of a pattern, in their order."""
+    if name == "-":
+        raise InputInvalid("what is read from standard input cannot be loaded: a load may have to begin again")
+    if os.path.isdir(name):
+        return _inside(name)
+    if os.path.lexists(name) or not glob.has_magic(name):
+        return [("", name)]
+    found = sorted(glob.glob(name, recursive=True))
+    if not found:
+        raise InputInvalid(f"there is no file `{name}`")
+    return (found for one in found for found in (_inside(one) if os.path.isdir(one) else [("", one)]))
+
+
+def _inside(folder: str) -> Iterator[tuple[str, str]]:
+    found = False
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(one for one in folders if not one.startswith(_HIDDEN))
+        for name in sorted(names):
+            if not name.startswith(_HIDDEN):
+                found = True
+                yield folder, os.path.join(place, name)
+    if not found:
+        raise InputInvalid(f"there are no files in the folder `{folder}`")

@@ -1,0 +1,103 @@
+"""Where facts come from and go to. For each scheme of a URI there is one way to read, and one to write."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from demaq.diagnostics import listing
+from demaq.pipelines.documents import Shape, shapes_of
+from demaq.pipelines.documents.writing import is_possible, text_of
+from demaq.pipelines.errors import PipelineFailed
+from demaq.pipelines.program import Endpoint, Enricher, Program, Sink, Source
+from demaq.pipelines.running.goals import InOrder, add_files, add_to_file, check_goal, is_one_file, write_files
+from demaq.pipelines.running.parts import named
+from demaq.pipelines.running.report import SHOWN
+
+FILE, CONSOLE = "file", "console"
+_READ, _WRITTEN = (FILE,), (FILE, CONSOLE)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """The endpoints of a program. Names of files are relative to the folder."""
+
+    program: Program
+    folder: Path
+    show: Callable[[str], object] = print
+
+    @property
+    def incoming(self) -> list[Source | Enricher]:
+        return [*self.program.sources, *self.program.enrichers]
+
+    def check(self) -> None:
+        """Can all of them be read and written? Nothing has been done yet."""
+        for node in self.incoming:
+            _check_scheme(node.endpoint, _READ, "read")
+        self.check_goals()
+
+    def check_goals(self) -> None:
+        for sink in self.program.sinks:
+            _check_scheme(sink.endpoint, _WRITTEN, "written")
+            if sink.endpoint.scheme == FILE and not is_possible(sink.endpoint.format, self.shapes(sink)):
+                raise PipelineFailed(
+                    f"`{sink.endpoint.shown}` cannot have the facts of {len(sink.relations)} relations as "
+                    f"{sink.endpoint.format.value}: write json, or a goal for each"
+                )
+
+    def shapes(self, node: Source | Enricher | Sink) -> tuple[Shape, ...]:
+        return shapes_of(node.relations, self.program.relations)
+
+    def path(self, endpoint: Endpoint) -> Path:
+        return Path(os.path.join(self.folder, endpoint.path))
+
+    def names(self, node: Source | Enricher) -> list[str]:
+        """The files that are there now."""
+        _check_scheme(node.endpoint, _READ, "read")
+        return named(str(self.path(node.endpoint)))
+
+    def write(self, sink: Sink, facts: InOrder) -> int:
+        """Send messages, all at once; how many there are."""
+        if sink.endpoint.scheme == FILE:
+            return write_files(facts, self.shapes(sink), sink.endpoint, self.path(sink.endpoint))
+        return self._print(sink, facts)
+
+    def check_growing(self, *, is_new: bool) -> None:
+        """Can a stream write all goals? A new one begins with nothing."""
+        for sink in self.program.sinks:
+            if sink.endpoint.scheme == FILE:
+                check_goal(sink.endpoint, self.shapes(sink), self.path(sink.endpoint), is_new=is_new)
+
+    def add(self, sink: Sink, facts: InOrder, lengths: dict[str, int]) -> int:
+        """Send further messages of a stream; how many. `lengths` says how long files are, before and then after."""
+        if sink.endpoint.scheme != FILE:
+            return self._print(sink, facts)
+        path, shapes = self.path(sink.endpoint), self.shapes(sink)
+        if not is_one_file(sink.endpoint, path):
+            return add_files(facts, shapes, sink.endpoint, path)
+        length = lengths.get(sink.id, 0)
+        number, lengths[sink.id] = add_to_file(facts, shapes, sink.endpoint, path, length)
+        return number
+
+    def _print(self, sink: Sink, facts: InOrder) -> int:
+        """Some facts of each relation, for people."""
+        numbers: set[int] = set()
+        shapes = self.shapes(sink)
+        counts = [0] * len(shapes)
+        for number, which, values in facts(False):
+            numbers.add(number)
+            counts[which] += 1
+            if counts[which] <= SHOWN:
+                self.show(f"{shapes[which].relation}({', '.join(map(text_of, values))})")
+        for shape, count in zip(shapes, counts, strict=True):
+            if count > SHOWN:
+                self.show(f"and {count - SHOWN} more facts of {shape.relation}")
+        return len(numbers)
+
+
+def _check_scheme(endpoint: Endpoint, known: tuple[str, ...], verb: str) -> None:
+    if endpoint.scheme not in known:
+        kinds = listing([f"{name}:" for name in known], "and")
+        raise PipelineFailed(f"`{endpoint.shown}` cannot be {verb}: this version knows {kinds}")
+    if endpoint.configured:
+        raise PipelineFailed(f"`${endpoint.configured[0]}` in `{endpoint.shown}` is not configured")

@@ -1,0 +1,151 @@
+"""Pipelines in memory: all that is small enough runs faster here than Spark would take to plan it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from demaq.pipelines.documents import Shape, read_document
+from demaq.pipelines.documents.writing import text_of
+from demaq.pipelines.errors import InputWrong
+from demaq.pipelines.evaluate import Answered, Input, Messages, evaluate
+from demaq.pipelines.evaluate.rows import Row
+from demaq.pipelines.optimise import optimise
+from demaq.pipelines.plan.nodes import Distinct
+from demaq.pipelines.plan.steps import Answer, Plan
+from demaq.pipelines.planner import plan_program
+from demaq.pipelines.planner.relations import Relations
+from demaq.pipelines.program import Enricher, Program, Source
+from demaq.pipelines.running.checks import check_relations
+from demaq.pipelines.running.endpoints import Endpoints
+from demaq.pipelines.running.goals import InOrder, Sent
+from demaq.pipelines.running.order import order_of
+from demaq.pipelines.running.parts import bytes_of, whole
+from demaq.pipelines.running.report import SHOWN, Ran, Shown, Wrong, wrong_in
+
+SMALL = 4 * 1024 * 1024
+"""Bytes of documents up to which it is so."""
+
+
+@dataclass(slots=True)
+class Read:
+    """The facts of documents by relation, with the numbers of their messages; how many messages; and what is wrong."""
+
+    count: int = 0
+    facts: dict[str, list[Row]] = field(default_factory=dict)
+    wrong: list[Wrong] = field(default_factory=list)
+
+    @property
+    def messages(self) -> Messages:
+        return Messages(self.count, self.facts)
+
+
+def is_small(endpoints: Endpoints) -> bool:
+    """Is so little to be read that memory is the better place?"""
+    return sum(bytes_of(endpoints.names(node)) for node in endpoints.incoming) <= SMALL
+
+
+def read_here(
+    endpoints: Endpoints, node: Source | Enricher, names: Sequence[str] | None = None, first: int = 0
+) -> Read:
+    """The messages in files, numbered from the `first`. What is broken is no message."""
+    found = Read()
+    shapes = endpoints.shapes(node)
+    is_of_lines = bool(node.endpoint.options.get("lines"))
+    for part in whole(endpoints.names(node) if names is None else names, 0, is_of_lines=is_of_lines):
+        for _, path, line, document in part.documents():
+            read = read_document(document, node.endpoint.format, shapes, node.endpoint.options)
+            found.wrong += wrong_in(read.problems, node.id, path, line)
+            if read.is_broken:
+                continue
+            for relation, rows in read.facts.items():
+                found.facts.setdefault(relation, []).extend((first + found.count, *row) for row in rows)
+            found.count += 1
+    return found
+
+
+def load_here(endpoints: Endpoints, enricher: Enricher) -> tuple[dict[str, list[Row]], list[Wrong]]:
+    """The facts of an enricher, which belong to every message."""
+    found = read_here(endpoints, enricher)
+    return {relation: [row[1:] for row in rows] for relation, rows in found.facts.items()}, found.wrong
+
+
+def run_here(
+    endpoints: Endpoints,
+    *,
+    is_strict: bool = False,
+    show: Sequence[str] = (),
+    tell: Callable[[str], None] = lambda _what: None,
+) -> Ran:
+    """Read all sources, and write all goals. What cannot be read is told; if `is_strict`, nothing is written then.
+
+    Some facts of the relations `show` are to be looked at.
+    """
+    program, ran = endpoints.program, Ran()
+    check_relations(program, show)
+    endpoints.check()
+    tell("reading")
+    sources = {source.id: read_here(endpoints, source) for source in program.sources}
+    enrichers: dict[str, Mapping[str, list[Row]]] = {}
+    wrong = [each for read in sources.values() for each in read.wrong]
+    for enricher in program.enrichers:
+        enrichers[enricher.id], problems = load_here(endpoints, enricher)
+        wrong += problems
+    note_wrong(ran, wrong, is_strict)
+    given = Input(sources={name: read.messages for name, read in sources.items()}, enrichers=enrichers)
+    out = evaluate(optimise(_looking(program, show)), given)
+    for source in program.sources:
+        ran.messages[source.id] = sources[source.id].count
+        for relation in source.relations:
+            ran.facts[relation] = len(sources[source.id].facts.get(relation, ()))
+    for sink in program.sinks:
+        tell(f"writing {sink.endpoint.shown}")
+        parts = out.sent[sink.id]
+        ran.sent[sink.id] = endpoints.write(sink, in_order(parts, endpoints.shapes(sink)))
+        ran.facts.update({relation: len(rows) for relation, rows in parts.items()})
+    ran.shown = [_shown(answered) for answered in out.answers]
+    return ran
+
+
+def note_wrong(ran: Ran, wrong: Sequence[Wrong], is_strict: bool) -> None:
+    ran.wrong_number = len(wrong)
+    ran.wrong = some_wrong(wrong)
+    if is_strict and ran.wrong:
+        raise InputWrong(f"{ran.wrong[0]}; nothing was written")
+
+
+def some_wrong(wrong: Sequence[Wrong]) -> list[Wrong]:
+    """Some of what is wrong, in the order of files and lines."""
+    return sorted(wrong, key=lambda each: (each.source, each.file or "", each.line or 0))[:SHOWN]
+
+
+def _looking(program: Program, show: Sequence[str]) -> Plan:
+    plan, relations = plan_program(program), Relations(program)
+    looks = (Answer(name, Distinct(relations.read(name))) for name in show)
+    return replace(plan, steps=(*plan.steps, *looks))
+
+
+def in_order(parts: Mapping[str, Sequence[Row]], shapes: Sequence[Shape]) -> InOrder:
+    """Facts that leave, as goals want them."""
+    keys = [order_of(shape.types) for shape in shapes]
+    facts: list[Sent] = [
+        (row[0], number, row[1:]) for number, shape in enumerate(shapes) for row in parts.get(shape.relation, ())
+    ]
+
+    def found(by_message: bool) -> Iterable[Sent]:
+        if by_message:
+            return sorted(facts, key=lambda each: (each[0], each[1], keys[each[1]](each[2])))
+        return sorted(facts, key=lambda each: (each[1], each[0], keys[each[1]](each[2])))
+
+    return found
+
+
+def _shown(answered: Answered) -> Shown:
+    rows = {tuple(map(_text, row[1:] if answered.has_messages else row)) for row in answered.rows}
+    some = sorted(rows, key=lambda row: [(value is not None, value or "") for value in row])[:SHOWN]
+    return Shown(
+        answered.text, answered.columns, some if answered.columns else [], len(rows) if answered.columns else 0
+    )
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else text_of(value)

@@ -1,0 +1,100 @@
+"""Files as messages: each file is one, or each line. A part is what one task reads of them."""
+
+import bz2
+import gzip
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+from demaq.files import files
+
+_PART = 8 * 1024 * 1024  # bytes of lines in one part
+_FILES = 64 * 1024 * 1024  # bytes of whole files in one part, at most so many
+_MOST_FILES = 1000
+_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
+_END = 2**62
+
+
+def named(path: str) -> list[str]:
+    """The files that a path stands for, in the order of their names."""
+    return [os.path.abspath(name) for _, name in files(path)]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Whole files, or the lines that begin in a stretch of one. `first` is the number of the first message."""
+
+    paths: tuple[str, ...]
+    first: int = 0
+    stretch: tuple[int, int] | None = None
+    line: int = 0  # that come before in the file
+
+    def documents(self) -> Iterator[tuple[int, str, int | None, bytes]]:
+        """Messages: their numbers, files, lines, and what is in them."""
+        if self.stretch is None:
+            for number, path in enumerate(self.paths, self.first):
+                with _opened(path) as file:
+                    yield number, path, None, file.read()
+            return
+        number = self.first
+        for line, text in enumerate(self.lines(), self.line + 1):
+            if not text.isspace():
+                yield number, self.paths[0], line, text
+                number += 1
+
+    def lines(self) -> Iterator[bytes]:
+        assert self.stretch is not None
+        start, end = self.stretch
+        with _opened(self.paths[0]) as file:
+            if start:
+                file.seek(start - 1)
+                file.readline()
+            while file.tell() < end and (line := file.readline()):
+                yield line
+
+
+def _opened(path: str) -> IO[bytes]:
+    found: IO[bytes] = _OPENERS.get(os.path.splitext(path)[1].lower(), open)(path, "rb")
+    return found
+
+
+def of_files(names: Sequence[str], first: int) -> Iterator[Part]:
+    """Each file is a message; they are numbered from the `first`."""
+    some: list[str] = []
+    size = 0
+    for name in names:
+        own = os.path.getsize(name)
+        if some and (size + own > _FILES or len(some) == _MOST_FILES):
+            yield Part(tuple(some), first)
+            first += len(some)
+            some, size = [], 0
+        some.append(name)
+        size += own
+    if some:
+        yield Part(tuple(some), first)
+
+
+def of_lines(names: Sequence[str]) -> Iterator[Part]:
+    """Each line is a message; nobody has counted them yet."""
+    for name in names:
+        size = os.path.getsize(name)
+        if os.path.splitext(name)[1].lower() in _OPENERS:
+            yield Part((name,), stretch=(0, _END))  # it can only be read from its beginning
+        else:
+            yield from (Part((name,), stretch=(at, min(at + _PART, size))) for at in range(0, size, _PART))
+
+
+def whole(names: Sequence[str], first: int, *, is_of_lines: bool) -> Iterator[Part]:
+    """Parts that are read one after the other: of lines, the next one begins where the last one has ended."""
+    if not is_of_lines:
+        yield from of_files(names, first)
+        return
+    for name in names:
+        yield Part((name,), stretch=(0, _END))
+
+
+def bytes_of(names: Sequence[str]) -> int:
+    """How much there is to be read. What is compressed is more than it seems."""
+    sizes = ((name, os.path.getsize(name)) for name in names)
+    return sum(size * (10 if os.path.splitext(name)[1].lower() in _OPENERS else 1) for name, size in sizes)
