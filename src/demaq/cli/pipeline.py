@@ -7,6 +7,7 @@ import click
 
 from demaq.cli.lila import run_pipeline
 from demaq.cli.output import FINDINGS, MISUSE, count, fail, paint, print_json, print_report, summary
+from demaq.cli.streaming import Ending, run_stream
 from demaq.diagnostics import Severity
 from demaq.drawing import Graph, to_mermaid, to_svg
 from demaq.pipelines import CheckedPipeline, PipelineNotFound, Program, check_pipeline
@@ -88,7 +89,8 @@ def explain(file: str, as_json: bool, mermaid: bool, svg: str | None, graph: str
     "\b\n"
     "  demaq pipeline run soccer.lila                  read all sources, write all goals\n"
     "  demaq pipeline run soccer.lila --show gByP      and look at the facts of a relation\n"
-    "  demaq pipeline run soccer.lila --strict         write nothing if something cannot be read\n\n"
+    "  demaq pipeline run soccer.lila --strict         write nothing if something cannot be read\n"
+    "  demaq pipeline run soccer.lila --stream         go on with files that come\n\n"
     "Exit status: 0 if all was read and written, 1 if something could not be, 2 when there is no such pipeline."
 )
 @click.argument("file", type=click.Path())
@@ -106,14 +108,52 @@ def explain(file: str, as_json: bool, mermaid: bool, svg: str | None, graph: str
     show_default=True,
     help="Where it runs: auto (in memory if little is to be read), off, local[2], spark://…",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
-def run(file: str, show: tuple[str, ...], strict: bool, folder: str | None, where: str, as_json: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON; a line for each batch of a stream.")
+@click.option("--stream", is_flag=True, help="Go on with files that come, until it is stopped.")
+@click.option("--until-idle", is_flag=True, help="With --stream: end when all files that are there are done.")
+@click.option("--complete", is_flag=True, help="With --stream: the same, and nothing more will come.")
+@click.option("--every", type=click.FloatRange(min=0), default=1.0, show_default=True, help="Seconds between looks.")
+@click.option(
+    "--checkpoint",
+    type=click.Path(file_okay=False),
+    help="Where a stream remembers how far it has come; .demaq beside the pipeline if it is not named.",
+)
+def run(
+    file: str,
+    show: tuple[str, ...],
+    strict: bool,
+    folder: str | None,
+    where: str,
+    as_json: bool,
+    stream: bool,
+    until_idle: bool,
+    complete: bool,
+    every: float,
+    checkpoint: str | None,
+) -> None:
     """Run the pipeline FILE: read what its sources have, and write its goals."""
+    if (until_idle or complete or checkpoint) and not stream:
+        fail("--until-idle, --complete and --checkpoint are for --stream")
+    if stream and show:
+        fail("--show is not for --stream: facts are different with every batch")
     result = _checked(file)
     if result.program is None:
         print_report(result.report, err=True)
         click.echo(f"{result.name}: {summary(result.report)}; it cannot run", err=True)
         sys.exit(FINDINGS)
+    if stream:
+        ending = Ending.COMPLETE if complete else Ending.IDLE if until_idle else Ending.STOPPED
+        run_stream(
+            result.program,
+            file,
+            is_strict=strict,
+            folder=folder,
+            where=where,
+            as_json=as_json,
+            every=every,
+            ending=ending,
+            checkpoint=checkpoint,
+        )
     run_pipeline(result.program, file, show=show, is_strict=strict, folder=folder, where=where, as_json=as_json)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from demaq.pipelines.evaluate import Input, Messages
 from demaq.pipelines.evaluate.evaluator import Leaving, compile_step
 from demaq.pipelines.evaluate.messages import Id, compile_numbered, compile_split, groups, merged
-from demaq.pipelines.evaluate.rows import Row
+from demaq.pipelines.evaluate.rows import Row, Rows
 from demaq.pipelines.evaluate.state import State
 from demaq.pipelines.evaluate.values import leaving
 from demaq.pipelines.plan.nodes import Channels, Node
@@ -35,7 +35,7 @@ class RowState:
 
 @dataclass(slots=True)
 class RowBatch(Batch[RowChannel, RowState]):
-    enrichers: Mapping[str, Mapping[str, list[Row]]]
+    enrichers: Mapping[str, Mapping[str, Rows]]
     deliver: Callable[[str, Mapping[str, Sequence[Row]]], None]
     compiled: "Compiled"
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
@@ -40,6 +41,9 @@ class Reading:
     channel: Channel
     problems: DataFrame
     kept: DataFrame
+
+    def release(self) -> None:
+        self.kept.unpersist()
 
 
 def read_files(
@@ -128,6 +132,7 @@ class _Reader:
         self._options = dict(endpoint.options)
         self._shapes = shapes
         self._schema = schema
+        self._which = uuid4().hex  # or Spark would take what it has kept of the same files, even if they have changed
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows: list[tuple[Any, ...]] = []

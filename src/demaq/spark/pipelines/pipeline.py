@@ -73,7 +73,7 @@ class _Run:
         self._endpoints = Endpoints(program, folder)
         self._given = {name: taken(program.relations[name], frame) for name, frame in given.items()}
         self._channels: dict[str, Channel] = {}
-        self._kept: list[DataFrame] = []
+        self._read: list[Reading] = []
         self._wrong: list[DataFrame] = [spark.createDataFrame([], PROBLEMS)]
 
     def results(self) -> Results:
@@ -104,8 +104,8 @@ class _Run:
                 frame.unpersist()
         tell("looking")
         ran.shown = [_shown(step, frame) for step, frame in leaving.answers]
-        for kept in self._kept:
-            kept.unpersist()
+        for found in self._read:
+            found.release()
         return ran
 
     def _evaluated(self, show: Sequence[str] = ()) -> Leaving:
@@ -139,7 +139,7 @@ class _Run:
         return facts
 
     def _note(self, found: Reading) -> None:
-        self._kept.append(found.kept)
+        self._read.append(found)
         self._wrong.append(found.problems)
 
     def _note_wrong(self, ran: Ran, is_strict: bool) -> None:

@@ -76,7 +76,9 @@ class Stream:
         self._small = small
         self._compiled = Compiled()
         self._here = Enriching(self._endpoints, lambda enricher: load_here(self._endpoints, enricher)[0])
-        self._there = Enriching(self._endpoints, lambda enricher: load(spark, self._endpoints, enricher)[0])
+        self._there = Enriching(
+            self._endpoints, lambda enricher: load(spark, self._endpoints, enricher), lambda found: found[1].release()
+        )
         self._sinks = {sink.id: sink for sink in program.sinks}
         self._error: Exception | None = None
         self._begin()
@@ -232,7 +234,7 @@ class Stream:
             enrichers={
                 (enricher.id, relation): frame
                 for enricher in self._program.enrichers
-                for relation, frame in self._there.current(enricher).items()
+                for relation, frame in self._there.current(enricher)[0].items()
             },
             deliver=deliver,
         )
@@ -250,7 +252,7 @@ class Stream:
         self._check(done)
         self._checkpoint.save(done.number, progress, batch.run())
         for reading in readings:
-            reading.kept.unpersist()
+            reading.release()
 
     def _check(self, done: Done) -> None:
         if done.wrong and self._is_strict:
@@ -267,9 +269,15 @@ class Stream:
 class Enriching(Generic[Facts]):
     """The facts of enrichers, read again if their files have changed."""
 
-    def __init__(self, endpoints: Endpoints, load: Callable[[Enricher], Facts]) -> None:
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        load: Callable[[Enricher], Facts],
+        forget: Callable[[Facts], None] = lambda _facts: None,
+    ) -> None:
         self._endpoints = endpoints
         self._load = load
+        self._forget = forget
         self._known: dict[str, tuple[object, Facts]] = {}
 
     def current(self, enricher: Enricher) -> Facts:
@@ -277,6 +285,8 @@ class Enriching(Generic[Facts]):
         version = [(name, os.stat(name).st_mtime_ns, os.stat(name).st_size) for name in names]
         known = self._known.get(enricher.id)
         if known is None or known[0] != version:
+            if known is not None:
+                self._forget(known[1])
             known = self._known[enricher.id] = (version, self._load(enricher))
         return known[1]
 

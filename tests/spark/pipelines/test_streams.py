@@ -1,0 +1,212 @@
+"""Pipelines as streams, on Structured Streaming: files that come, checkpoints, crashes, and what a stream refuses."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from click.testing import CliRunner
+
+from demaq.cli import main
+from demaq.pipelines import compile_pipeline
+from demaq.pipelines.errors import InputWrong, PipelineFailed
+from demaq.pipelines.running.endpoints import Endpoints
+from demaq.pipelines.running.goals import GoalRefused
+from demaq.pipelines.running.memory import SMALL, run_here
+from demaq.pipelines.running.report import Done
+from demaq.spark.pipelines.streams.progress import Checkpoint
+from demaq.spark.pipelines.streams.stream import Stream
+
+TEXT = """
+@from("file:events of today", json) { e(k: integer, v: text, at: datetime). }
+@from(file:others, json, lines) { o(k: integer). }
+@enrich(names.csv) { n(v: text, name: text). }
+x(k, name, at) :- e(k, v, at), n(v, name).
+both(k) :- e(k, _, _), o(k).
+@aggregate(union, completionSize=2) { ?-x(k, name, at). }
+@to(out.json) { x }
+@to(out.xml) { x o }
+@to(out.csv) { x }
+@to(out.datalog) { x }
+@to(lines.jsonl) { x e }
+@to(folder/) { x }
+@to(both.jsonl) { both }
+@to(pairs.jsonl) { x-aggregate }
+"""
+GOALS = ("out.json", "out.csv", "out.datalog", "lines.jsonl", "both.jsonl", "pairs.jsonl")
+
+Streaming = Callable[..., Stream]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "events of today").mkdir()
+    (tmp_path / "others").mkdir()
+    (tmp_path / "names.csv").write_text("v,name\na,Ada\nb,Bob\n", encoding="utf-8")
+    (tmp_path / "p.lila").write_text(TEXT, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture(params=[SMALL, -1], ids=["memory", "spark"])
+def stream(folder: Path, spark: Any, request: pytest.FixtureRequest) -> Streaming:
+    def make(**options: Any) -> Stream:
+        program = compile_pipeline(folder / "p.lila")
+        return Stream(program, folder, folder / "checkpoint", spark, **{"small": request.param, **options})
+
+    return make
+
+
+def put(folder: Path, *numbers: int) -> None:
+    for number in numbers:
+        event = {"k": number, "v": "ab"[number % 2], "at": f"2024-05-01T00:00:0{number}Z"}
+        (folder / "events of today" / f"{number:02d} 50%.json").write_text(json.dumps([event]), encoding="utf-8")
+        (folder / "others" / f"{number:02d}.jsonl").write_text(f'{{"k": {number}}}\n', encoding="utf-8")
+
+
+def in_batch(folder: Path) -> Mapping[str, Any]:
+    """What one run gives, in another folder."""
+    there = folder / "batch"
+    there.mkdir()
+    for name in ("events of today", "others", "names.csv"):
+        (there / name).symlink_to(folder / name)
+    run_here(Endpoints(compile_pipeline(folder / "p.lila"), there))
+    return outcome(there)
+
+
+def outcome(folder: Path) -> Mapping[str, Any]:
+    found: dict[str, Any] = {name: (folder / name).read_text(encoding="utf-8") for name in GOALS}
+    xml = (folder / "out.xml").read_text(encoding="utf-8")
+    assert xml.startswith("<facts>\n")
+    assert xml.endswith("</facts>\n")
+    found["out.xml"] = sorted(re.findall("  <.*>", xml))  # which has all facts of the one relation first
+    return {**found, **{path.name: path.read_text(encoding="utf-8") for path in (folder / "folder").iterdir()}}
+
+
+def test_a_stream_gives_what_a_batch_gives(folder: Path, stream: Streaming) -> None:
+    done: list[Done] = []
+    put(folder, 1, 2, 3)
+    stream(tell=done.append).run_until_idle()
+    assert json.loads((folder / "out.json").read_text())[2]["name"] == "Bob"
+    put(folder, 4, 5)
+    stream(tell=done.append).run_until_idle()
+    stream(tell=done.append).run_until_idle()  # nothing is new
+    waiting = (folder / "pairs.jsonl").read_text()
+    stream(tell=done.append).complete()
+    assert outcome(folder) == in_batch(folder)
+    assert (folder / "pairs.jsonl").read_text().startswith(waiting)
+    assert [sum(each.messages.values()) for each in done] == [6, 4, 0]
+    assert done[1].sent["to(pairs.jsonl)"] == 1
+
+
+def test_messages_wait_for_those_of_the_other_source(folder: Path, stream: Streaming) -> None:
+    put(folder, 1, 2, 3)
+    moved = [(folder / "others" / f"0{number}.jsonl") for number in (1, 2, 3)]
+    for path in moved:
+        path.rename(folder / path.name)
+    stream().run_until_idle()
+    assert not (folder / "both.jsonl").exists() or (folder / "both.jsonl").read_text() == ""
+    assert len(json.loads((folder / "out.json").read_text())) == 3
+    for path in moved:
+        (folder / path.name).rename(path)
+    stream().run_until_idle()
+    assert [json.loads(line)[0]["k"] for line in (folder / "both.jsonl").read_text().splitlines()] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("crash_at", ["save", "last"])
+def test_a_batch_that_crashed_is_done_again(folder: Path, stream: Streaming, crash_at: str) -> None:
+    put(folder, 1, 2, 3)
+    stream().run_until_idle()
+    put(folder, 4, 5)
+    original = Checkpoint.save
+
+    def crash(self: Checkpoint, *arguments: Any) -> None:
+        """When all is written, before it is known; or when it is known, before Spark knows."""
+        if crash_at == "last":
+            original(self, *arguments)
+        raise OSError("no power")
+
+    with patch.object(Checkpoint, "save", crash), pytest.raises(OSError, match="no power"):
+        stream().run_until_idle()
+    with (folder / "out.csv").open("a") as file:
+        file.write("half a li" if crash_at == "save" else "")
+    stream().run_until_idle()
+    stream().complete()
+    assert outcome(folder) == in_batch(folder)
+
+
+def test_memory_and_spark_take_turns(folder: Path, stream: Streaming) -> None:
+    for number, small in enumerate((SMALL, -1, SMALL, -1)):
+        put(folder, number)
+        stream(small=small).run_until_idle()
+    stream().complete()
+    assert outcome(folder) == in_batch(folder)
+
+
+def test_enrichers_are_read_again_when_they_have_changed(folder: Path, stream: Streaming) -> None:
+    put(folder, 1)
+    running = stream()
+    running.run_until_idle()
+    (folder / "names.csv").write_text("v,name\na,Ada\nb,Barbara\n", encoding="utf-8")
+    put(folder, 3)
+    running.run_until_idle()
+    assert [fact["name"] for fact in json.loads((folder / "out.json").read_text())] == ["Bob", "Barbara"]
+
+
+def test_what_cannot_be_read_is_told(folder: Path, stream: Streaming) -> None:
+    put(folder, 1)
+    (folder / "others" / "00.jsonl").write_text("no\n", encoding="utf-8")
+    done: list[Done] = []
+    stream(tell=done.append).run_until_idle()
+    assert [str(wrong).rpartition("/")[2] for wrong in done[0].wrong] == [
+        "00.jsonl, line 1: it is no JSON: Expecting value in column 1"
+    ]
+    assert json.loads((folder / "both.jsonl").read_text()) == [{"k": 1}]
+    (folder / "others" / "02.jsonl").write_text("neither\n", encoding="utf-8")
+    with pytest.raises(InputWrong, match=r"02.jsonl, line 1: .*; nothing of its batch was written"):
+        stream(is_strict=True).run_until_idle()
+
+
+def test_what_a_stream_refuses(folder: Path, stream: Streaming) -> None:
+    (folder / "out.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(GoalRefused, match="is there already, and this is a new stream"):
+        stream()
+    (folder / "out.json").unlink()
+    put(folder, 1)
+    stream().complete()
+    with pytest.raises(PipelineFailed, match="is complete: name another checkpoint"):
+        stream()
+    (folder / "p.lila").write_text(TEXT.replace("o(k).", "o(k), k > 1."), encoding="utf-8")
+    with pytest.raises(PipelineFailed, match="the pipeline is another one than that of the checkpoint"):
+        stream()
+    (folder / "p.lila").write_text("@from(file:in) { a(x). b(x). } @to(two.json) { a b }", encoding="utf-8")
+    with pytest.raises(GoalRefused, match="cannot grow as one document with the facts of 2 relations: add `lines`"):
+        stream()
+    (folder / "p.lila").write_text("@from(file:in/nowhere/*) { a(x). } @to(new.json) { a }", encoding="utf-8")
+    (folder / "checkpoint" / "stream.json").unlink()
+    (folder / "checkpoint" / "complete").unlink()
+    with pytest.raises(PipelineFailed, match=r"there is no folder `.*nowhere`, in which new files"):
+        stream().run_until_idle()
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_command(folder: Path) -> None:
+    def run(*options: str) -> Any:
+        return CliRunner().invoke(main, ["pipeline", "run", str(folder / "p.lila"), "--stream", *options])
+
+    put(folder, 1, 2)
+    first = run("--until-idle")
+    assert first.exit_code == 0
+    assert first.output.startswith("from(file:events of today): 2 messages, from(file:others): 2 messages → ")
+    put(folder, 3)
+    data = json.loads(run("--until-idle", "--json").output)
+    assert data["messages"] == {"from(file:events of today)": 1, "from(file:others)": 1}
+    assert run("--complete").exit_code == 0
+    assert run("--until-idle").exit_code == 2
+    assert run("--until-idle", "--spark", "off").exit_code == 2
+    assert run("--show", "x").exit_code == 2
+    alone = CliRunner().invoke(main, ["pipeline", "run", str(folder / "p.lila"), "--until-idle"])
+    assert "are for --stream" in alone.output
+    assert (folder / ".demaq" / "p" / "complete").exists()
