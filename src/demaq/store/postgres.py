@@ -200,18 +200,15 @@ class PostgresStore(SqlStore):
             self._copy("staged", ("stage", "number", *MADE), rows)
 
     def _insert_staged(self, messages: Sequence[tuple[int, Staged]], created: int) -> int:
-        by_stage: dict[str, tuple[list[int], list[int]]] = {}
+        by_stage: dict[str, dict[int, int]] = {}
         for id_, staged in messages:
-            ids, numbers = by_stage.setdefault(staged.stage, ([], []))
-            ids.append(id_)
-            numbers.append(staged.number)
-        statement = self._queries["insert_staged"]
-        taken = sum(
-            self._connection.execute(
-                statement, {"stage": stage, "ids": ids, "numbers": numbers, "created": created}
-            ).rowcount
-            for stage, (ids, numbers) in by_stage.items()
-        )
+            by_stage.setdefault(staged.stage, {})[staged.number] = id_
+        statement, taken = self._queries["insert_staged"], 0
+        for stage, ids in by_stage.items():
+            first, last = min(ids), max(ids)
+            every = [ids.get(number, 0) for number in range(first, last + 1)]
+            values = {"stage": stage, "ids": every, "first": first, "last": last, "created": created}
+            taken += self._connection.execute(statement, values).rowcount
         if taken < len(messages):  # after a crash of the server
             gone = len(messages) - taken
             raise StoreUnavailable(

@@ -19,6 +19,7 @@ from demaq.pipelines.running.memory import SMALL, run_here
 from demaq.pipelines.running.report import Done
 from demaq.spark.pipelines.streams.progress import Checkpoint
 from demaq.spark.pipelines.streams.stream import Stream
+from spark.pipelines.kills import campaign
 
 TEXT = """
 @from("file:events of today", json) { e(k: integer, v: text, at: datetime). }
@@ -210,3 +211,11 @@ def test_the_command(folder: Path) -> None:
     alone = CliRunner().invoke(main, ["pipeline", "run", str(folder / "p.lila"), "--until-idle"])
     assert "are for --stream" in alone.output
     assert (folder / ".demaq" / "p" / "complete").exists()
+
+
+def test_a_stream_that_is_killed_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    """The short form; `kills.py` is the long one."""
+    report = campaign(tmp_path / "stream", kills=2, seed=7)
+    assert report.problems == []
+    assert report.batches >= 2
+    assert report.files > 10
