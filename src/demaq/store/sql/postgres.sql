@@ -74,13 +74,14 @@ from unnest(:messages::bigint[], :positions::bigint[], :ats::bigint[], :versions
 where message.id = done.id and message.position is null;
 
 -- name: insert_staged
--- Messages that were put aside come into the log; the ids are those of the first one and all behind it, or 0. This is
--- no join: nobody has counted what is put aside, and a plan that takes it for little would take quadratic time.
+-- Messages that were put aside come into the log; the ids are those of the first one and all behind it, or 0. They are
+-- not joined: nobody has counted what is put aside, and a plan that takes it for little would take quadratic time. So
+-- would a cast of all ids for each of them.
+with given as materialized (select :ids::bigint[] as ids)
 insert into message (id, queue, body, properties, created, origin, cause, rule, rank, priority, due, keys)
-select (:ids::bigint[])[number - :first + 1], queue, body, properties, :created, origin, cause, rule, rank, priority,
-       due, keys
-from staged
-where stage = :stage and number between :first and :last and (:ids::bigint[])[number - :first + 1] > 0;
+select ids[number - :first + 1], queue, body, properties, :created, origin, cause, rule, rank, priority, due, keys
+from given, staged
+where stage = :stage and number between :first and :last and ids[number - :first + 1] > 0;
 
 -- name: discard
 delete from staged where stage = any(:stages);
