@@ -10,13 +10,15 @@ import click
 
 from demaq.cli.output import FINDINGS, count, fail, paint, print_json
 from demaq.cli.tables import print_table
-from demaq.diagnostics import DemaqError
+from demaq.diagnostics import DemaqError, Report
+from demaq.language.configuration import read_configuration
 from demaq.pipelines import Program
 from demaq.pipelines.errors import InputWrong
 from demaq.pipelines.running.checks import check_relations
 from demaq.pipelines.running.endpoints import Endpoints
 from demaq.pipelines.running.memory import is_small, run_here
 from demaq.pipelines.running.report import Ran, Shown
+from demaq.spark.drivers import packages_for
 from demaq.spark.opening import pipeline
 from demaq.spark.session import Session, is_master
 
@@ -52,6 +54,16 @@ def check_place(where: str) -> None:
         )
 
 
+def settings_for(endpoints: Endpoints) -> dict[str, str]:
+    """Settings of Spark for a pipeline: its shuffles are large, other than those of a node; drivers of its databases;
+    and what `demaq.toml` beside it says."""
+    found = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "200"}
+    packages = packages_for([endpoints.resolved(endpoint) for endpoint in endpoints.tables])
+    if packages:
+        found["spark.jars.packages"] = ",".join(packages)
+    return {**found, **read_configuration(endpoints.folder, Report()).spark}
+
+
 def _run(
     program: Program,
     file: str,
@@ -67,7 +79,7 @@ def _run(
         return run_here(endpoints, is_strict=is_strict, show=show, tell=tell)
     check_relations(program, show)
     tell("starting Spark")
-    session = Session("local[*]" if where == "auto" else where)
+    session = Session("local[*]" if where == "auto" else where, settings_for(endpoints))
     try:
         return pipeline(file, folder).execute(session.spark, is_strict=is_strict, show=show, tell=tell)
     finally:

@@ -22,7 +22,7 @@ _UNITS = {
     "week": timedelta(weeks=1),
 }
 _DURATION = re.compile(rf"\s*(\d{{1,9}})\s*({'|'.join(_UNITS)})s?\s*")
-_KEYS = ("name", "description", "keep", "limits", "spark")
+_KEYS = ("name", "description", "keep", "limits", "spark", "config")
 _BYTES = {"kB": 1024, "MB": 1024**2, "GB": 1024**3}
 _SIZE = re.compile(rf"\s*(\d{{1,9}})\s*({'|'.join(_BYTES)})\s*")
 _MOST = {"depth": 1_000, "worker_names": 900_000}  # what the XQuery engine takes
@@ -33,7 +33,7 @@ _LINE = re.compile(r"\(at line (\d+), column (\d+)\)")
 class Configuration:
     """`keep`: how long messages that no rule can see any more are held for people to look at.
 
-    `spark` are settings of Spark, by their own names.
+    `spark` are settings of Spark, by their own names. `config` is what `$name` stands for in pipelines.
     """
 
     name: str | None = None
@@ -41,6 +41,7 @@ class Configuration:
     keep: timedelta = timedelta(days=7)
     limits: Limits = field(default_factory=Limits)
     spark: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def read_configuration(root: Path, report: Report) -> Configuration:
@@ -81,6 +82,7 @@ def _configuration(source: Source, table: dict[str, Any], report: Report) -> Con
         keep=_keep(source, table, report),
         limits=_limits(source, table, report),
         spark=_spark(source, table, report),
+        config=_config(source, table, report),
     )
 
 
@@ -158,6 +160,19 @@ def _spark(source: Source, table: dict[str, Any], report: Report) -> dict[str, s
         else:
             report.say(codes.CONFIGURATION, _place(source, "spark"), f"`{name}` is a text, a number, or true or false")
     return dict(sorted(found.items()))
+
+
+def _config(source: Source, table: dict[str, Any], report: Report) -> dict[str, str]:
+    given = table.get("config", {})
+    if isinstance(given, dict) and all(isinstance(value, str) for value in given.values()):
+        return given
+    report.say(
+        codes.CONFIGURATION,
+        _place(source, "config"),
+        "`config` is a table of texts",
+        help='write `[config]`, and below it `name = "value"`',
+    )
+    return {}
 
 
 def _number(value: Any) -> int | float | None:

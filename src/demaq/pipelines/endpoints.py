@@ -22,10 +22,12 @@ _ENDINGS = {
     ".xml": Format.XML,
     ".datalog": Format.DATALOG,
     ".dl": Format.DATALOG,
+    ".parquet": Format.PARQUET,
+    ".pq": Format.PARQUET,
 }
 _OF_LINES = (".jsonl", ".ndjson")
 _COMPRESSED = (".gz", ".bz2", ".zst")
-_SCHEMES = {"jdbc": Format.ROWS, "queue": Format.XML}
+_SCHEMES = {"jdbc": Format.ROWS, "spark": Format.ROWS, "queue": Format.XML}
 
 
 def endpoint(annotation: t.From | t.Enrich | t.To, report: Report) -> Endpoint:

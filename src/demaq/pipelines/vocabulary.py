@@ -21,7 +21,8 @@ class Format(Enum):
     CSV = "csv"
     XML = "xml"
     DATALOG = "datalog"  # facts, as in a program: nothing is converted
-    ROWS = "rows"  # of the tables of a database
+    PARQUET = "parquet"  # rows of a table, with their types
+    ROWS = "rows"  # of the tables of a database, or of whatever else Spark reads
 
 
 class Strategy(Enum):

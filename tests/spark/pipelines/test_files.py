@@ -192,10 +192,13 @@ def test_files_of_others_are_not_touched(spark: Any, pipeline: Any, tmp_path: Pa
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("@from(jdbc:x) { p(x). } @to(file:out.json) { p }", "`jdbc:x` cannot be read: this version knows `file:`"),
+        (
+            "@from(kafka:x) { p(x). } @to(file:out.json) { p }",
+            "`kafka:x` cannot be read: this version knows `file:`, `jdbc:` and `spark:`",
+        ),
         (
             "@from(file:in.json) { p(x). } @to(twitter:$config) { p }",
-            "cannot be written: this version knows `console:` and `file:`",
+            "cannot be written: this version knows `console:`, `file:`, `jdbc:` and `spark:`",
         ),
         (
             "@from(file:in.json) { p(x). q(x). } @to(file:out.csv) { p q }",

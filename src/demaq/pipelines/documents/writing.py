@@ -65,7 +65,7 @@ def can_grow(format_: Format, shapes: Sequence[Shape], options: Mapping[str, Val
 
 def is_possible(format_: Format, shapes: Sequence[Shape]) -> bool:
     """Can a document have the facts of so many relations?"""
-    return format_ is not Format.ROWS and (format_ is not Format.CSV or len(shapes) == 1)
+    return format_ is Format.ROWS or len(shapes) == 1 or format_ not in (Format.CSV, Format.PARQUET)
 
 
 # JSON

@@ -1,7 +1,7 @@
 """Where facts come from and go to. For each scheme of a URI there is one way to read, and one to write."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,12 +10,14 @@ from demaq.pipelines.documents import Shape, shapes_of
 from demaq.pipelines.documents.writing import is_possible, text_of
 from demaq.pipelines.errors import PipelineFailed
 from demaq.pipelines.program import Endpoint, Enricher, Program, Sink, Source
+from demaq.pipelines.running.configured import configured, resolved
 from demaq.pipelines.running.goals import InOrder, add_files, add_to_file, check_goal, is_one_file, write_files
 from demaq.pipelines.running.parts import named
 from demaq.pipelines.running.report import SHOWN
+from demaq.pipelines.vocabulary import Format
 
-FILE, CONSOLE = "file", "console"
-_READ, _WRITTEN = (FILE,), (FILE, CONSOLE)
+FILE, CONSOLE, JDBC, SPARK = "file", "console", "jdbc", "spark"
+_READ, _WRITTEN = (FILE, JDBC, SPARK), (CONSOLE, FILE, JDBC, SPARK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,21 +27,37 @@ class Endpoints:
     program: Program
     folder: Path
     show: Callable[[str], object] = print
+    config: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.config is None:
+            object.__setattr__(self, "config", configured(self.folder))
+
+    def resolved(self, endpoint: Endpoint) -> Endpoint:
+        """The endpoint with what is configured in its place: not to be shown."""
+        assert self.config is not None
+        return resolved(endpoint, self.config)
 
     @property
     def incoming(self) -> list[Source | Enricher]:
         return [*self.program.sources, *self.program.enrichers]
 
+    @property
+    def tables(self) -> list[Endpoint]:
+        """Those that only Spark can read and write."""
+        every = [node.endpoint for node in self.incoming] + [sink.endpoint for sink in self.program.sinks]
+        return [endpoint for endpoint in every if is_table(endpoint)]
+
     def check(self) -> None:
         """Can all of them be read and written? Nothing has been done yet."""
         for node in self.incoming:
-            _check_scheme(node.endpoint, _READ, "read")
+            self._check(node.endpoint, _READ, "read")
         self.check_goals()
 
     def check_goals(self) -> None:
         for sink in self.program.sinks:
-            _check_scheme(sink.endpoint, _WRITTEN, "written")
-            if sink.endpoint.scheme == FILE and not is_possible(sink.endpoint.format, self.shapes(sink)):
+            self._check(sink.endpoint, _WRITTEN, "written")
+            if sink.endpoint.scheme != CONSOLE and not is_possible(sink.endpoint.format, self.shapes(sink)):
                 raise PipelineFailed(
                     f"`{sink.endpoint.shown}` cannot have the facts of {len(sink.relations)} relations as "
                     f"{sink.endpoint.format.value}: write json, or a goal for each"
@@ -49,11 +67,11 @@ class Endpoints:
         return shapes_of(node.relations, self.program.relations)
 
     def path(self, endpoint: Endpoint) -> Path:
-        return Path(os.path.join(self.folder, endpoint.path))
+        return Path(os.path.join(self.folder, self.resolved(endpoint).path))
 
     def names(self, node: Source | Enricher) -> list[str]:
         """The files that are there now."""
-        _check_scheme(node.endpoint, _READ, "read")
+        self._check(node.endpoint, _READ, "read")
         return named(str(self.path(node.endpoint)))
 
     def write(self, sink: Sink, facts: InOrder) -> int:
@@ -94,10 +112,12 @@ class Endpoints:
                 self.show(f"and {count - SHOWN} more facts of {shape.relation}")
         return len(numbers)
 
+    def _check(self, endpoint: Endpoint, known: tuple[str, ...], verb: str) -> None:
+        if endpoint.scheme not in known:
+            kinds = listing([f"{name}:" for name in known], "and")
+            raise PipelineFailed(f"`{endpoint.shown}` cannot be {verb}: this version knows {kinds}")
+        self.resolved(endpoint)
 
-def _check_scheme(endpoint: Endpoint, known: tuple[str, ...], verb: str) -> None:
-    if endpoint.scheme not in known:
-        kinds = listing([f"{name}:" for name in known], "and")
-        raise PipelineFailed(f"`{endpoint.shown}` cannot be {verb}: this version knows {kinds}")
-    if endpoint.configured:
-        raise PipelineFailed(f"`${endpoint.configured[0]}` in `{endpoint.shown}` is not configured")
+
+def is_table(endpoint: Endpoint) -> bool:
+    return endpoint.scheme in (JDBC, SPARK) or endpoint.format is Format.PARQUET

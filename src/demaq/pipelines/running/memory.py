@@ -6,7 +6,7 @@ from typing import Any
 
 from demaq.pipelines.documents import Shape, read_document
 from demaq.pipelines.documents.writing import text_of
-from demaq.pipelines.errors import InputWrong
+from demaq.pipelines.errors import InputWrong, PipelineFailed
 from demaq.pipelines.evaluate import Answered, Input, Messages, evaluate
 from demaq.pipelines.evaluate.rows import Row
 from demaq.pipelines.optimise import optimise
@@ -41,7 +41,7 @@ class Read:
 
 def is_small(endpoints: Endpoints) -> bool:
     """Is so little to be read that memory is the better place?"""
-    return sum(bytes_of(endpoints.names(node)) for node in endpoints.incoming) <= SMALL
+    return not endpoints.tables and sum(bytes_of(endpoints.names(node)) for node in endpoints.incoming) <= SMALL
 
 
 def read_here(
@@ -83,6 +83,8 @@ def run_here(
     program, ran = endpoints.program, Ran()
     check_relations(program, show)
     endpoints.check()
+    if endpoints.tables:
+        raise PipelineFailed(f"`{endpoints.tables[0].shown}` needs Spark: leave `--spark off` out")
     tell("reading")
     sources = {source.id: read_here(endpoints, source) for source in program.sources}
     enrichers: dict[str, Mapping[str, list[Row]]] = {}

@@ -1,6 +1,6 @@
 """A pipeline that runs on Spark: sources are read, the plan is evaluated, goals are written."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -15,9 +15,9 @@ from demaq.pipelines.plan.nodes import Distinct
 from demaq.pipelines.plan.steps import Answer
 from demaq.pipelines.planner import plan_program
 from demaq.pipelines.planner.relations import Relations
-from demaq.pipelines.program import Enricher, Source
+from demaq.pipelines.program import Enricher, Sink, Source
 from demaq.pipelines.running.checks import check_relations
-from demaq.pipelines.running.endpoints import Endpoints
+from demaq.pipelines.running.endpoints import Endpoints, is_table
 from demaq.pipelines.running.report import SHOWN, Ran, Shown
 from demaq.spark.pipelines.endpoints import in_order, load, read, told
 from demaq.spark.pipelines.files import PROBLEMS, Reading, without_gaps
@@ -25,7 +25,8 @@ from demaq.spark.pipelines.given import Frames, by_relation, is_given, known_typ
 from demaq.spark.pipelines.readable import readable
 from demaq.spark.pipelines.running import Leaving, run_plan
 from demaq.spark.pipelines.state import Channel
-from demaq.spark.pipelines.values import place, text_of
+from demaq.spark.pipelines.tables import read_table, write_table
+from demaq.spark.pipelines.values import MESSAGE, place, text_of
 
 
 class Results(dict[str, DataFrame]):
@@ -45,10 +46,7 @@ class Pipeline:
     def run(self, spark: SparkSession, **given: DataFrame) -> Results:
         """The relations that leave the pipeline; nothing is written. Sources and enrichers may be given as data frames,
         by the name of their relation or of their file, and are one message then; all others are read."""
-        frames = by_relation(self.program, given)
-        program = compile_pipeline(self.path, known_types(self.program, frames)) if frames else self.program
-        running = _Run(program, self._folder, spark, frames)
-        return running.results()
+        return self._run(spark, by_relation(self.program, given)).results()
 
     def execute(
         self,
@@ -63,7 +61,23 @@ class Pipeline:
         Some facts of the relations `show` are to be looked at.
         """
         check_relations(self.program, show)
-        return _Run(self.program, self._folder, spark, {}).execute(is_strict, show, tell)
+        return self._run(spark, {}).execute(is_strict, show, tell)
+
+    def _run(self, spark: SparkSession, given: Frames) -> "_Run":
+        """The types of tables, and of data frames that are given, are those of the program."""
+        frames = {**_tables(spark, Endpoints(self.program, self._folder), given), **given}
+        program = compile_pipeline(self.path, known_types(self.program, frames)) if frames else self.program
+        return _Run(program, self._folder, spark, frames)
+
+
+def _tables(spark: SparkSession, endpoints: Endpoints, given: Frames) -> Frames:
+    """Sources and enrichers that are tables, unless they are given."""
+    found: dict[str, DataFrame] = {}
+    for node in endpoints.incoming:
+        if is_table(node.endpoint) and not is_given(node, given):
+            endpoint, path = endpoints.resolved(node.endpoint), endpoints.path(node.endpoint)
+            found.update({relation: read_table(spark, endpoint, path, relation) for relation in node.relations})
+    return found
 
 
 class _Run:
@@ -98,7 +112,7 @@ class _Run:
         for sink in self._program.sinks:
             tell(f"writing {sink.endpoint.shown}")
             parts = {relation: frame.persist() for relation, frame in leaving.sent[sink.id].items()}
-            ran.sent[sink.id] = self._endpoints.write(sink, in_order(parts, self._endpoints.shapes(sink)))
+            ran.sent[sink.id] = self._write(sink, parts)
             for relation, frame in parts.items():
                 ran.facts[relation] = frame.count()
                 frame.unpersist()
@@ -107,6 +121,14 @@ class _Run:
         for found in self._read:
             found.release()
         return ran
+
+    def _write(self, sink: Sink, parts: Mapping[str, DataFrame]) -> int:
+        if not is_table(sink.endpoint):
+            return self._endpoints.write(sink, in_order(parts, self._endpoints.shapes(sink)))
+        endpoint, path = self._endpoints.resolved(sink.endpoint), self._endpoints.path(sink.endpoint)
+        for relation, frame in parts.items():
+            write_table(readable(frame, self._program.relations[relation]), endpoint, path, relation)
+        return reduce(DataFrame.union, [frame.select(MESSAGE) for frame in parts.values()]).distinct().count()
 
     def _evaluated(self, show: Sequence[str] = ()) -> Leaving:
         paired = paired_channels(self._program)

@@ -86,6 +86,8 @@ class Stream:
     def _begin(self) -> None:
         """Is all that is needed there, and is it the same pipeline as before?"""
         self._endpoints.check()
+        if self._endpoints.tables:
+            raise PipelineFailed(f"`{self._endpoints.tables[0].shown}` cannot be part of a stream in this version")
         note, digest = self._folder / "stream.json", hashlib.sha256(print_plan(self._plan).encode()).hexdigest()
         is_new = not note.exists()
         self._endpoints.check_growing(is_new=is_new)
