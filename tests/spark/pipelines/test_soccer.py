@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from demaq import pipeline
+from demaq.pipelines import compile_pipeline
+from demaq.pipelines.running.endpoints import Endpoints
+from demaq.pipelines.running.memory import run_here
+from demaq.spark.pipelines.streams.stream import Stream
 
 SOCCER = Path(__file__).parents[3] / "examples" / "soccer"
 
@@ -49,3 +53,30 @@ def test_a_match(spark: Any, tmp_path: Path) -> None:
         for p in positions
         if p["time"] and p["time"] % 600 == 0
     )
+
+
+def test_a_match_as_a_stream(spark: Any, tmp_path: Path) -> None:
+    """What happens is reported two minutes at a time: the stream gives what one run over all reports gives."""
+    subprocess.run(
+        [sys.executable, SOCCER / "generate.py", "--minutes", "8", "--folder", tmp_path / "data"], check=True
+    )
+    text = (SOCCER / "soccer.lila").read_text(encoding="utf-8")
+    for name in ("gameEvents", "playerPosition"):
+        text = text.replace(f"data/{name}.json", f"data/{name}")
+        (tmp_path / "data" / name).mkdir()
+    (tmp_path / "soccer.lila").write_text(text, encoding="utf-8")
+    reports = {
+        name: json.loads((tmp_path / f"data/{name}.json").read_text()) for name in ("gameEvents", "playerPosition")
+    }
+    program = compile_pipeline(tmp_path / "soccer.lila")
+    for number, start in enumerate(range(0, 4800, 1200)):
+        for name, facts in reports.items():
+            some = [fact for fact in facts if start <= fact["time"] < start + 1200]
+            (tmp_path / "data" / name / f"{number}.json").write_text(json.dumps(some), encoding="utf-8")
+        Stream(program, tmp_path, tmp_path / "checkpoint", spark).run_until_idle()
+    (tmp_path / "batch").mkdir()
+    (tmp_path / "batch" / "data").symlink_to(tmp_path / "data")
+    ran = run_here(Endpoints(program, tmp_path / "batch"))
+    assert all(ran.facts[relation] for relation in ("gByP", "pAtB", "posAtShotOnGoal"))
+    for goal in (tmp_path / "batch" / "out").iterdir():
+        assert (tmp_path / "out" / goal.name).read_text() == goal.read_text()
