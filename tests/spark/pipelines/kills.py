@@ -94,23 +94,21 @@ def environment() -> dict[str, str]:
 
 def killed(folder: Path, chance: random.Random) -> int:
     """Run the stream, and kill it a little after the first batch; how many batches it has told of."""
-    process = subprocess.Popen(
+    with subprocess.Popen(
         command(folder, "--stream", "--json", "--every", "0", "--spark", "local[2]"),
         env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
         text=True,
-    )
-    assert process.stdout is not None
-    try:
-        batches = 1 if process.stdout.readline() else 0
-        time.sleep(chance.uniform(0.0, 1.5))
-    finally:
-        os.killpg(process.pid, signal.SIGKILL)
-    batches += len(process.stdout.read().splitlines())
-    process.wait()
-    return batches
+    ) as process:
+        assert process.stdout is not None
+        try:
+            batches = 1 if process.stdout.readline() else 0
+            time.sleep(chance.uniform(0.0, 1.5))
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+        return batches + len(process.stdout.read().splitlines())
 
 
 def campaign(folder: Path, kills: int, seed: int) -> Report:
