@@ -21,17 +21,26 @@ from demaq.pipelines.running.report import Ran, Shown
 from demaq.spark.drivers import packages_for
 from demaq.spark.opening import pipeline
 from demaq.spark.session import Session, is_master
+from demaq.store.queues import StoredQueues
 
 
 def run_pipeline(
-    program: Program, file: str, *, show: Sequence[str], is_strict: bool, folder: str | None, where: str, as_json: bool
+    program: Program,
+    file: str,
+    *,
+    show: Sequence[str],
+    is_strict: bool,
+    folder: str | None,
+    where: str,
+    store: str | None,
+    as_json: bool,
 ) -> None:
     """Run a pipeline in memory or on Spark, and say what it has done."""
     check_place(where)
     start = time.monotonic()
     tell = _progress()
     try:
-        ran = _run(program, file, show=show, is_strict=is_strict, folder=folder, where=where, tell=tell)
+        ran = _run(program, file, show=show, is_strict=is_strict, folder=folder, where=where, store=store, tell=tell)
     except InputWrong as error:
         tell("")
         click.echo(f"{paint('error', 'error')}: {error}", err=True)
@@ -57,7 +66,7 @@ def check_place(where: str) -> None:
 def settings_for(endpoints: Endpoints) -> dict[str, str]:
     """Settings of Spark for a pipeline: its shuffles are large, other than those of a node; drivers of its databases;
     and what `demaq.toml` beside it says."""
-    found = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "200"}
+    found = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "32"}
     packages = packages_for([endpoints.resolved(endpoint) for endpoint in endpoints.tables])
     if packages:
         found["spark.jars.packages"] = ",".join(packages)
@@ -72,16 +81,18 @@ def _run(
     is_strict: bool,
     folder: str | None,
     where: str,
+    store: str | None,
     tell: Callable[[str], None],
 ) -> Ran:
-    endpoints = Endpoints(program, Path(file).parent if folder is None else Path(folder))
+    queues = None if store is None else StoredQueues(store)
+    endpoints = Endpoints(program, Path(file).parent if folder is None else Path(folder), queues=queues)
     if where == "off" or (where == "auto" and is_small(endpoints)):
         return run_here(endpoints, is_strict=is_strict, show=show, tell=tell)
     check_relations(program, show)
     tell("starting Spark")
     session = Session("local[*]" if where == "auto" else where, settings_for(endpoints))
     try:
-        return pipeline(file, folder).execute(session.spark, is_strict=is_strict, show=show, tell=tell)
+        return pipeline(file, folder, store).execute(session.spark, is_strict=is_strict, show=show, tell=tell)
     finally:
         session.close()
 

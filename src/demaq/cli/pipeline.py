@@ -108,6 +108,7 @@ def explain(file: str, as_json: bool, mermaid: bool, svg: str | None, graph: str
     show_default=True,
     help="Where it runs: auto (in memory if little is to be read), off, local[2], spark://…",
 )
+@click.option("--store", help="The store with the queues that the pipeline reads: sqlite:///FILE or postgresql://…")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON; a line for each batch of a stream.")
 @click.option("--stream", is_flag=True, help="Go on with files that come, until it is stopped.")
 @click.option("--until-idle", is_flag=True, help="With --stream: end when all files that are there are done.")
@@ -124,6 +125,7 @@ def run(
     strict: bool,
     folder: str | None,
     where: str,
+    store: str | None,
     as_json: bool,
     stream: bool,
     until_idle: bool,
@@ -136,6 +138,8 @@ def run(
         fail("--until-idle, --complete and --checkpoint are for --stream")
     if stream and show:
         fail("--show is not for --stream: facts are different with every batch")
+    if stream and store is not None:
+        fail("--store is not for --stream: queues cannot be part of a stream in this version")
     result = _checked(file)
     if result.program is None:
         print_report(result.report, err=True)
@@ -154,7 +158,9 @@ def run(
             ending=ending,
             checkpoint=checkpoint,
         )
-    run_pipeline(result.program, file, show=show, is_strict=strict, folder=folder, where=where, as_json=as_json)
+    run_pipeline(
+        result.program, file, show=show, is_strict=strict, folder=folder, where=where, store=store, as_json=as_json
+    )
 
 
 def _checked(file: str) -> CheckedPipeline:

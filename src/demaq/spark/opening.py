@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from demaq.spark.session import SparkUnavailable
+from demaq.store.queues import StoredQueues
 
 if TYPE_CHECKING:
     from demaq.pipelines import Program
@@ -19,13 +20,13 @@ def stream(program: "Program", folder: Path, checkpoint: Path, spark: Any, **opt
     return found
 
 
-def pipeline(path: Path | str, folder: Path | str | None = None) -> "Pipeline":
+def pipeline(path: Path | str, folder: Path | str | None = None, store: str | None = None) -> "Pipeline":
     """A data pipeline, ready to run on Spark; raises `PipelineInvalid` if it has errors.
 
-    Names of files in it are relative to its own folder, unless another one is named.
+    Names of files in it are relative to its own folder, unless another one is named. Queues are those of the store.
     """
     module = _module("demaq.spark.pipelines.pipeline")
-    found: Pipeline = module.Pipeline(path, folder)
+    found: Pipeline = module.Pipeline(path, folder, None if store is None else StoredQueues(store))
     return found
 
 

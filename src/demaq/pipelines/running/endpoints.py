@@ -13,11 +13,12 @@ from demaq.pipelines.program import Endpoint, Enricher, Program, Sink, Source
 from demaq.pipelines.running.configured import configured, resolved
 from demaq.pipelines.running.goals import InOrder, add_files, add_to_file, check_goal, is_one_file, write_files
 from demaq.pipelines.running.parts import named
+from demaq.pipelines.running.queues import Queues
 from demaq.pipelines.running.report import SHOWN
 from demaq.pipelines.vocabulary import Format
 
-FILE, CONSOLE, JDBC, SPARK = "file", "console", "jdbc", "spark"
-_READ, _WRITTEN = (FILE, JDBC, SPARK), (CONSOLE, FILE, JDBC, SPARK)
+FILE, CONSOLE, JDBC, SPARK, QUEUE = "file", "console", "jdbc", "spark", "queue"
+_READ, _WRITTEN = (FILE, JDBC, QUEUE, SPARK), (CONSOLE, FILE, JDBC, SPARK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Endpoints:
     folder: Path
     show: Callable[[str], object] = print
     config: Mapping[str, str] | None = None
+    queues: Queues | None = None
 
     def __post_init__(self) -> None:
         if self.config is None:
@@ -52,6 +54,8 @@ class Endpoints:
         """Can all of them be read and written? Nothing has been done yet."""
         for node in self.incoming:
             self._check(node.endpoint, _READ, "read")
+            if node.endpoint.scheme == QUEUE:
+                self.queues_of(node)
         self.check_goals()
 
     def check_goals(self) -> None:
@@ -72,7 +76,15 @@ class Endpoints:
     def names(self, node: Source | Enricher) -> list[str]:
         """The files that are there now."""
         self._check(node.endpoint, _READ, "read")
+        if node.endpoint.scheme == QUEUE:
+            return []
         return named(str(self.path(node.endpoint)))
+
+    def queues_of(self, node: Source | Enricher) -> Queues:
+        """Where the messages of its queue are."""
+        if self.queues is None:
+            raise PipelineFailed(f"`{node.endpoint.shown}` is in a store: name it, with `--store`")
+        return self.queues
 
     def write(self, sink: Sink, facts: InOrder) -> int:
         """Send messages, all at once; how many there are."""

@@ -1,6 +1,6 @@
 """Pipelines in memory: all that is small enough runs faster here than Spark would take to plan it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,14 +16,17 @@ from demaq.pipelines.planner import plan_program
 from demaq.pipelines.planner.relations import Relations
 from demaq.pipelines.program import Enricher, Program, Source
 from demaq.pipelines.running.checks import check_relations
-from demaq.pipelines.running.endpoints import Endpoints
+from demaq.pipelines.running.endpoints import QUEUE, Endpoints
 from demaq.pipelines.running.goals import InOrder, Sent
 from demaq.pipelines.running.order import order_of
 from demaq.pipelines.running.parts import bytes_of, whole
+from demaq.pipelines.running.queues import place_in
 from demaq.pipelines.running.report import SHOWN, Ran, Shown, Wrong, wrong_in
 
 SMALL = 4 * 1024 * 1024
 """Bytes of documents up to which it is so."""
+
+_MESSAGE = 400  # bytes of a message in a queue, more or less
 
 
 @dataclass(slots=True)
@@ -41,7 +44,10 @@ class Read:
 
 def is_small(endpoints: Endpoints) -> bool:
     """Is so little to be read that memory is the better place?"""
-    return not endpoints.tables and sum(bytes_of(endpoints.names(node)) for node in endpoints.incoming) <= SMALL
+    size = sum(bytes_of(endpoints.names(node)) for node in endpoints.incoming)
+    queues = [node for node in endpoints.incoming if node.endpoint.scheme == QUEUE]
+    size += sum(endpoints.queues_of(node).count(node.endpoint.path) * _MESSAGE for node in queues)
+    return not endpoints.tables and size <= SMALL
 
 
 def read_here(
@@ -50,17 +56,30 @@ def read_here(
     """The messages in files, numbered from the `first`. What is broken is no message."""
     found = Read()
     shapes = endpoints.shapes(node)
+    for path, line, document in _documents(endpoints, node, names):
+        read = read_document(document, node.endpoint.format, shapes, node.endpoint.options)
+        found.wrong += wrong_in(read.problems, node.id, path, line)
+        if read.is_broken:
+            continue
+        for relation, rows in read.facts.items():
+            found.facts.setdefault(relation, []).extend((first + found.count, *row) for row in rows)
+        found.count += 1
+    return found
+
+
+def _documents(
+    endpoints: Endpoints, node: Source | Enricher, names: Sequence[str] | None
+) -> Iterator[tuple[str, int | None, str | bytes]]:
+    """Where documents are, in which line, and what they are."""
+    if node.endpoint.scheme == QUEUE:
+        queue = node.endpoint.path
+        for number, body in endpoints.queues_of(node).documents(queue):
+            yield place_in(queue, number), None, body
+        return
     is_of_lines = bool(node.endpoint.options.get("lines"))
     for part in whole(endpoints.names(node) if names is None else names, 0, is_of_lines=is_of_lines):
         for _, path, line, document in part.documents():
-            read = read_document(document, node.endpoint.format, shapes, node.endpoint.options)
-            found.wrong += wrong_in(read.problems, node.id, path, line)
-            if read.is_broken:
-                continue
-            for relation, rows in read.facts.items():
-                found.facts.setdefault(relation, []).extend((first + found.count, *row) for row in rows)
-            found.count += 1
-    return found
+            yield path, line, document
 
 
 def load_here(endpoints: Endpoints, enricher: Enricher) -> tuple[dict[str, list[Row]], list[Wrong]]:

@@ -8,10 +8,11 @@ from pyspark.sql import functions as F
 
 from demaq.pipelines.documents import Shape
 from demaq.pipelines.program import Enricher, Source
-from demaq.pipelines.running.endpoints import Endpoints
+from demaq.pipelines.running.endpoints import QUEUE, Endpoints
 from demaq.pipelines.running.goals import InOrder, Sent
 from demaq.pipelines.running.report import SHOWN, Wrong
 from demaq.spark.pipelines.files import Reading, read_files
+from demaq.spark.pipelines.queues import read_queue
 from demaq.spark.pipelines.values import MESSAGE, decoder, place
 
 _WHICH = "which"
@@ -25,6 +26,10 @@ def read(
     first: int = 0,
 ) -> Reading:
     """All messages, or those in certain files; they are numbered from the `first`."""
+    if node.endpoint.scheme == QUEUE:
+        queues = endpoints.queues_of(node)
+        count = queues.count(node.endpoint.path)
+        return read_queue(spark, node.id, node.endpoint, endpoints.shapes(node), queues.url, count)
     found = endpoints.names(node) if names is None else names
     return read_files(spark, node.id, node.endpoint, endpoints.shapes(node), found, first)
 

@@ -1,6 +1,6 @@
 """Files as sources: each file is a message, or each line. Spark's Python workers read them, part by part."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
@@ -22,6 +22,11 @@ from demaq.spark.pipelines.values import MESSAGE, encoder, place, spark_type
 _WHICH, _FILE, _LINE, _REASON, _RANK = "which", "file", "line", "reason", "rank"
 _A_MESSAGE, _A_PROBLEM = -1, -2  # instead of the number of a relation
 _AT_ONCE = 5000  # rows in one record batch
+
+Document = tuple[int, str, int | None, str | bytes]
+"""The number of a message, the file that it is in, the line, if it is one, and what it is."""
+
+Documents = Callable[[pa.RecordBatch], Iterator[Document]]
 
 PROBLEMS = st.StructType(
     [
@@ -52,9 +57,16 @@ def read_files(
     """The messages in files. They are numbered, from the `first`, in the order of files, and of lines."""
     is_of_lines = bool(endpoint.options.get("lines"))
     parts = _numbered(spark, of_lines(names), first) if is_of_lines else list(of_files(names, first))
+    numbers = spark.range(0, len(parts), 1, max(1, len(parts)))
+    return reading(numbers, _InParts(parts), source, endpoint, shapes)
+
+
+def reading(
+    given: DataFrame, documents: Documents, source: str, endpoint: Endpoint, shapes: Sequence[Shape]
+) -> Reading:
+    """The messages in documents, which Spark's workers find by the rows of a data frame."""
     schema = _schema(shapes)
-    work = _Reader(parts, endpoint, tuple(shapes), schema)
-    raw = spark.range(0, len(parts), 1, max(1, len(parts))).mapInArrow(work, schema).persist()
+    raw = given.mapInArrow(_Reader(documents, endpoint, tuple(shapes), schema), schema).persist()
     facts = {shape.relation: _facts(raw, number, shape) for number, shape in enumerate(shapes)}
     messages = raw.where(F.col(_WHICH) == _A_MESSAGE).select(MESSAGE, F.lit(AT_ONCE).alias(ARRIVAL))
     problems = raw.where(F.col(_WHICH) == _A_PROBLEM).select(F.lit(source).alias("source"), _FILE, _LINE, _REASON)
@@ -121,13 +133,24 @@ def _facts(raw: DataFrame, number: int, shape: Shape) -> DataFrame:
     return raw.where(F.col(_WHICH) == number).select(MESSAGE, *columns)
 
 
+class _InParts:
+    """The documents of parts, by their numbers."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        self._parts = parts
+
+    def __call__(self, batch: pa.RecordBatch) -> Iterator[Document]:
+        for number in batch.column(0).to_pylist():
+            yield from self._parts[number].documents()
+
+
 class _Reader:
-    """Reads the documents of parts: a function for `mapInArrow`."""
+    """Reads documents: a function for `mapInArrow`."""
 
     def __init__(
-        self, parts: Sequence[Part], endpoint: Endpoint, shapes: tuple[Shape, ...], schema: st.StructType
+        self, documents: Documents, endpoint: Endpoint, shapes: tuple[Shape, ...], schema: st.StructType
     ) -> None:
-        self._parts = parts
+        self._documents = documents
         self._format = endpoint.format
         self._options = dict(endpoint.options)
         self._shapes = shapes
@@ -137,20 +160,19 @@ class _Reader:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows: list[tuple[Any, ...]] = []
         schema = to_arrow_schema(self._schema, timezone="UTC")
-        for number in (number for batch in batches for number in batch.column(0).to_pylist()):
-            for row in self._rows(self._parts[number]):
-                rows.append(row)
-                if len(rows) == _AT_ONCE:
-                    yield _batch(rows, schema)
-                    rows = []
+        for row in self._rows(document for batch in batches for document in self._documents(batch)):
+            rows.append(row)
+            if len(rows) == _AT_ONCE:
+                yield _batch(rows, schema)
+                rows = []
         if rows:
             yield _batch(rows, schema)
 
-    def _rows(self, part: Part) -> Iterator[tuple[Any, ...]]:
+    def _rows(self, documents: Iterable[Document]) -> Iterator[tuple[Any, ...]]:
         encoders = [[encoder(type_) for type_ in shape.types] for shape in self._shapes]
         width = sum(len(shape.names) for shape in self._shapes)
         starts = [sum(len(shape.names) for shape in self._shapes[:at]) for at in range(len(self._shapes))]
-        for number, path, line, document in part.documents():
+        for number, path, line, document in documents:
             found = read_document(document, self._format, self._shapes, self._options)
             yield from _problems(found, path, line, width)
             if found.is_broken:

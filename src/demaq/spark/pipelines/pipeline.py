@@ -18,6 +18,7 @@ from demaq.pipelines.planner.relations import Relations
 from demaq.pipelines.program import Enricher, Sink, Source
 from demaq.pipelines.running.checks import check_relations
 from demaq.pipelines.running.endpoints import Endpoints, is_table
+from demaq.pipelines.running.queues import Queues
 from demaq.pipelines.running.report import SHOWN, Ran, Shown
 from demaq.spark.pipelines.endpoints import in_order, load, read, told
 from demaq.spark.pipelines.files import PROBLEMS, Reading, without_gaps
@@ -38,10 +39,14 @@ class Results(dict[str, DataFrame]):
 class Pipeline:
     """A pipeline and the folder that the names of its files are relative to: its own, unless another is named."""
 
-    def __init__(self, path: Path | str, folder: Path | str | None = None) -> None:
+    def __init__(self, path: Path | str, folder: Path | str | None = None, queues: Queues | None = None) -> None:
         self.path = Path(path)
         self.program = compile_pipeline(self.path)
         self._folder = self.path.parent if folder is None else Path(folder)
+        self._queues = queues
+
+    def _endpoints(self, program: Program) -> Endpoints:
+        return Endpoints(program, self._folder, queues=self._queues)
 
     def run(self, spark: SparkSession, **given: DataFrame) -> Results:
         """The relations that leave the pipeline; nothing is written. Sources and enrichers may be given as data frames,
@@ -65,9 +70,9 @@ class Pipeline:
 
     def _run(self, spark: SparkSession, given: Frames) -> "_Run":
         """The types of tables, and of data frames that are given, are those of the program."""
-        frames = {**_tables(spark, Endpoints(self.program, self._folder), given), **given}
+        frames = {**_tables(spark, self._endpoints(self.program), given), **given}
         program = compile_pipeline(self.path, known_types(self.program, frames)) if frames else self.program
-        return _Run(program, self._folder, spark, frames)
+        return _Run(self._endpoints(program), spark, frames)
 
 
 def _tables(spark: SparkSession, endpoints: Endpoints, given: Frames) -> Frames:
@@ -81,10 +86,11 @@ def _tables(spark: SparkSession, endpoints: Endpoints, given: Frames) -> Frames:
 
 
 class _Run:
-    def __init__(self, program: Program, folder: Path, spark: SparkSession, given: Frames) -> None:
+    def __init__(self, endpoints: Endpoints, spark: SparkSession, given: Frames) -> None:
+        program = endpoints.program
         self._program = program
         self._spark = spark
-        self._endpoints = Endpoints(program, folder)
+        self._endpoints = endpoints
         self._given = {name: taken(program.relations[name], frame) for name, frame in given.items()}
         self._channels: dict[str, Channel] = {}
         self._read: list[Reading] = []

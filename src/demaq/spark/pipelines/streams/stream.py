@@ -31,7 +31,7 @@ from demaq.pipelines.plan.steps import Gather, Plan
 from demaq.pipelines.planner import plan_program
 from demaq.pipelines.program import Enricher, Sink, Source
 from demaq.pipelines.running.batches import Progress
-from demaq.pipelines.running.endpoints import Endpoints
+from demaq.pipelines.running.endpoints import QUEUE, Endpoints
 from demaq.pipelines.running.goals import InOrder
 from demaq.pipelines.running.memory import SMALL, load_here, read_here, some_wrong
 from demaq.pipelines.running.memory import in_order as rows_in_order
@@ -86,6 +86,8 @@ class Stream:
     def _begin(self) -> None:
         """Is all that is needed there, and is it the same pipeline as before?"""
         self._endpoints.check()
+        if any(source.endpoint.scheme == QUEUE for source in self._endpoints.incoming):
+            raise PipelineFailed("a queue cannot be part of a stream in this version")
         if self._endpoints.tables:
             raise PipelineFailed(f"`{self._endpoints.tables[0].shown}` cannot be part of a stream in this version")
         note, digest = self._folder / "stream.json", hashlib.sha256(print_plan(self._plan).encode()).hexdigest()
