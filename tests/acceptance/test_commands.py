@@ -22,7 +22,8 @@ def test_the_demo_ends_with_a_picture() -> None:
     assert "everything adds up" in run.stdout
     assert "27000 of them were evaluated on Spark, local[*], in " in run.stdout
     assert re.search(r"^crm +12450 +5 +121\.0$", run.stdout, re.MULTILINE)  # by Spark SQL
-    assert len(run.stdout.splitlines()) < 230  # short enough to be read
+    assert re.search(r"^2024-01 +acetone +300 +15480$", run.stdout, re.MULTILINE)  # by the pipeline
+    assert len(run.stdout.splitlines()) < 240  # short enough to be read
     assert "\x1b" not in run.stdout  # it does not write to a terminal
     assert ElementTree.parse(picture).getroot().tag.endswith("svg")
     page = (ROOT / "out" / "procurement.html").read_text(encoding="utf-8")
