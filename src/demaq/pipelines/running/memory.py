@@ -44,10 +44,12 @@ class Read:
 
 def is_small(endpoints: Endpoints) -> bool:
     """Is so little to be read that memory is the better place?"""
+    if endpoints.tables:
+        return False
     size = sum(bytes_of(endpoints.names(node)) for node in endpoints.incoming)
     queues = [node for node in endpoints.incoming if node.endpoint.scheme == QUEUE]
     size += sum(endpoints.queues_of(node).count(node.endpoint.path) * _MESSAGE for node in queues)
-    return not endpoints.tables and size <= SMALL
+    return size <= SMALL
 
 
 def read_here(
