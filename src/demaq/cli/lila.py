@@ -2,9 +2,10 @@
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,43 +13,25 @@ from demaq.cli.output import FINDINGS, count, fail, paint, print_json
 from demaq.cli.tables import print_table
 from demaq.diagnostics import DemaqError, Report
 from demaq.language.configuration import read_configuration
-from demaq.pipelines import Program
 from demaq.pipelines.errors import InputWrong
-from demaq.pipelines.running.checks import check_relations
 from demaq.pipelines.running.endpoints import Endpoints
+from demaq.pipelines.running.looking import check_relations
 from demaq.pipelines.running.memory import is_small, run_here
-from demaq.pipelines.running.report import Ran, Shown
+from demaq.pipelines.running.report import Done, Ran, Shown
 from demaq.spark.drivers import packages_for
 from demaq.spark.opening import pipeline
 from demaq.spark.session import Session, is_master
-from demaq.store.queues import StoredQueues
 
 
 def run_pipeline(
-    program: Program,
-    file: str,
-    *,
-    show: Sequence[str],
-    is_strict: bool,
-    folder: str | None,
-    where: str,
-    store: str | None,
-    as_json: bool,
+    endpoints: Endpoints, file: str, *, show: Sequence[str], is_strict: bool, where: str, as_json: bool
 ) -> None:
     """Run a pipeline in memory or on Spark, and say what it has done."""
     check_place(where)
     start = time.monotonic()
     tell = _progress()
-    try:
-        ran = _run(program, file, show=show, is_strict=is_strict, folder=folder, where=where, store=store, tell=tell)
-    except InputWrong as error:
-        tell("")
-        click.echo(f"{paint('error', 'error')}: {error}", err=True)
-        sys.exit(FINDINGS)
-    except DemaqError as error:
-        tell("")
-        fail(str(error))
-    tell("")
+    with failures_told(lambda: tell("")):
+        ran = _run(endpoints, file, where, is_strict=is_strict, show=show, tell=tell)
     if as_json:
         print_json({**asdict(ran), "seconds": round(time.monotonic() - start, 3)})
     else:
@@ -63,7 +46,7 @@ def check_place(where: str) -> None:
         )
 
 
-def settings_for(endpoints: Endpoints) -> dict[str, str]:
+def _settings(endpoints: Endpoints) -> dict[str, str]:
     """Settings of Spark for a pipeline: its shuffles are large, other than those of a node; drivers of its databases;
     and what `demaq.toml` beside it says."""
     found = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "32"}
@@ -73,26 +56,33 @@ def settings_for(endpoints: Endpoints) -> dict[str, str]:
     return {**found, **read_configuration(endpoints.folder, Report()).spark}
 
 
-def _run(
-    program: Program,
-    file: str,
-    *,
-    show: Sequence[str],
-    is_strict: bool,
-    folder: str | None,
-    where: str,
-    store: str | None,
-    tell: Callable[[str], None],
-) -> Ran:
-    queues = None if store is None else StoredQueues(store)
-    endpoints = Endpoints(program, Path(file).parent if folder is None else Path(folder), queues=queues)
-    if where == "off" or (where == "auto" and is_small(endpoints)):
-        return run_here(endpoints, is_strict=is_strict, show=show, tell=tell)
-    check_relations(program, show)
-    tell("starting Spark")
-    session = Session("local[*]" if where == "auto" else where, settings_for(endpoints))
+@contextmanager
+def failures_told(tidy: Callable[[], None]) -> Iterator[None]:
+    """End with a sentence if a pipeline cannot run, or may not go on. Whatever happens, it is tidied up before."""
     try:
-        return pipeline(file, folder, store).execute(session.spark, is_strict=is_strict, show=show, tell=tell)
+        try:
+            yield
+        finally:
+            tidy()
+    except InputWrong as error:
+        click.echo(f"{paint('error', 'error')}: {error}", err=True)
+        sys.exit(FINDINGS)
+    except DemaqError as error:
+        fail(str(error))
+
+
+def session_for(endpoints: Endpoints, where: str) -> Session:
+    return Session("local[*]" if where == "auto" else where, _settings(endpoints))
+
+
+def _run(endpoints: Endpoints, file: str, where: str, **options: Any) -> Ran:
+    if where == "off" or (where == "auto" and is_small(endpoints)):
+        return run_here(endpoints, **options)
+    check_relations(endpoints.program, options["show"])
+    options["tell"]("starting Spark")
+    session = session_for(endpoints, where)
+    try:
+        return pipeline(file, endpoints.folder, endpoints.queues).execute(session.spark, **options)
     finally:
         session.close()
 
@@ -112,11 +102,15 @@ def _print(ran: Ran, seconds: float) -> None:
     print_table(("relation", "facts"), [(name, str(number)) for name, number in ran.facts.items()], right=(1,))
     for goal, number in ran.sent.items():
         click.echo(f"{goal}: {count(number, 'message')}")
-    for wrong in ran.wrong:
-        click.echo(f"{paint('warning', 'warning')}: {wrong}", err=True)
-    if ran.wrong_number > len(ran.wrong):
-        click.echo(f"and {ran.wrong_number - len(ran.wrong)} more that could not be read", err=True)
+    print_wrong(ran)
     click.echo(f"in {seconds:.1f} s, {'in memory' if ran.where == 'memory' else 'on Spark'}")
+
+
+def print_wrong(found: Ran | Done) -> None:
+    for wrong in found.wrong:
+        click.echo(f"{paint('warning', 'warning')}: {wrong}", err=True)
+    if found.wrong_number > len(found.wrong):
+        click.echo(f"and {found.wrong_number - len(found.wrong)} more that could not be read", err=True)
 
 
 def _print_facts(shown: Shown) -> None:

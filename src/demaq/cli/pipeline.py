@@ -15,6 +15,8 @@ from demaq.pipelines.explain import dependencies_drawing, overview, pipeline_dat
 from demaq.pipelines.optimise import optimise
 from demaq.pipelines.plan import print_plan
 from demaq.pipelines.planner import plan_program
+from demaq.pipelines.running.endpoints import Endpoints
+from demaq.store.queues import StoredQueues
 
 
 @click.group()
@@ -145,22 +147,13 @@ def run(
         print_report(result.report, err=True)
         click.echo(f"{result.name}: {summary(result.report)}; it cannot run", err=True)
         sys.exit(FINDINGS)
+    queues = None if store is None else StoredQueues(store)
+    endpoints = Endpoints(result.program, Path(file).parent if folder is None else Path(folder), queues)
     if stream:
         ending = Ending.COMPLETE if complete else Ending.IDLE if until_idle else Ending.STOPPED
-        run_stream(
-            result.program,
-            file,
-            is_strict=strict,
-            folder=folder,
-            where=where,
-            as_json=as_json,
-            every=every,
-            ending=ending,
-            checkpoint=checkpoint,
-        )
-    run_pipeline(
-        result.program, file, show=show, is_strict=strict, folder=folder, where=where, store=store, as_json=as_json
-    )
+        place = Path(checkpoint or Path(file).parent / ".demaq" / Path(file).stem)
+        run_stream(endpoints, place, is_strict=strict, where=where, as_json=as_json, every=every, ending=ending)
+    run_pipeline(endpoints, file, show=show, is_strict=strict, where=where, as_json=as_json)
 
 
 def _checked(file: str) -> CheckedPipeline:

@@ -11,14 +11,11 @@ from typing import NoReturn
 
 import click
 
-from demaq.cli.lila import check_place
-from demaq.cli.output import FINDINGS, count, fail, paint
-from demaq.diagnostics import DemaqError
-from demaq.pipelines import Program
-from demaq.pipelines.errors import InputWrong
+from demaq.cli.lila import check_place, failures_told, print_wrong, session_for
+from demaq.cli.output import FINDINGS, count, fail
+from demaq.pipelines.running.endpoints import Endpoints
 from demaq.pipelines.running.report import Done
 from demaq.spark.opening import stream
-from demaq.spark.session import Session
 
 
 class Ending(Enum):
@@ -37,28 +34,25 @@ class _Stop:
         for name in (signal.SIGINT, signal.SIGTERM):
             signal.signal(name, self._note)
 
-    def _note(self, _signal: int, _frame: FrameType | None) -> None:
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        """The first signal stops it in order; the second ends at once, which is safe as well."""
         self.is_asked = True
+        signal.signal(number, signal.SIG_DFL)
 
 
 def run_stream(
-    program: Program,
-    file: str,
+    endpoints: Endpoints,
+    checkpoint: Path,
     *,
     is_strict: bool,
-    folder: str | None,
     where: str,
     as_json: bool,
     every: float,
     ending: Ending,
-    checkpoint: str | None,
 ) -> NoReturn:
     check_place(where)
     if where == "off":
         fail("a stream needs Spark, which finds what is new: leave --spark out, or write `local[2]`")
-    path = Path(file)
-    place = path.parent / ".demaq" / path.stem if checkpoint is None else Path(checkpoint)
-    session = Session("local[*]" if where == "auto" else where)
     wrong = 0
 
     def tell(done: Done) -> None:
@@ -66,23 +60,16 @@ def run_stream(
         wrong += done.wrong_number
         click.echo(json.dumps(asdict(done), ensure_ascii=False)) if as_json else _print(done)
 
-    try:
-        own = path.parent if folder is None else Path(folder)
-        running = stream(program, own, place, session.spark, is_strict=is_strict, tell=tell)
+    session = session_for(endpoints, where)
+    with failures_told(session.close):
+        running = stream(endpoints, checkpoint, session.spark, is_strict=is_strict, tell=tell)
         if ending is Ending.STOPPED:
             stop = _Stop()
             if not as_json:
-                click.echo(f"waiting for messages; Ctrl-C ends it; the checkpoint is in {place}", err=True)
+                click.echo(f"waiting for messages; Ctrl-C ends it; the checkpoint is in {checkpoint}", err=True)
             running.run(every, lambda: stop.is_asked)
         else:
             running.complete() if ending is Ending.COMPLETE else running.run_until_idle()
-    except InputWrong as error:
-        click.echo(f"{paint('error', 'error')}: {error}", err=True)
-        sys.exit(FINDINGS)
-    except DemaqError as error:
-        fail(str(error))
-    finally:
-        session.close()
     sys.exit(FINDINGS if wrong else 0)
 
 
@@ -90,7 +77,4 @@ def _print(done: Done) -> None:
     came = ", ".join(f"{source}: {count(number, 'message')}" for source, number in done.messages.items())
     sent = ", ".join(f"{goal}: {number}" for goal, number in done.sent.items() if number)
     click.echo(f"{came or 'nothing new'} → {sent or 'nothing'} ({done.seconds:.2f} s)")
-    for wrong in done.wrong:
-        click.echo(f"{paint('warning', 'warning')}: {wrong}", err=True)
-    if done.wrong_number > len(done.wrong):
-        click.echo(f"and {done.wrong_number - len(done.wrong)} more that could not be read", err=True)
+    print_wrong(done)

@@ -2,10 +2,10 @@
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from demaq.engine.history import History
-from demaq.language.analysis.condition import Members, SliceHas
+from demaq.language.analysis.condition import Members
 from demaq.model import Message
 from demaq.store import HEAD, Reader
 
@@ -50,10 +50,10 @@ class Roots:
         if absent:
             self._kept.update((number, root_in(head[:HEAD])) for number, head in history.heads(absent).items())
 
-    def may_be(self, message: int, names: Sequence[str]) -> bool:
-        """May the root element of a message have one of these names? Of one that is not known, any."""
-        members = frozenset({self._kept.get(message)})
-        return any(SliceHas(name).holds("", frozenset(), members) for name in names)
+    def may_be(self, message: int, names: Collection[str]) -> bool:
+        """May the root element of a message have one of these names? One that is not known may."""
+        root = self._kept.get(message)
+        return root is None or root in names
 
     def of(self, ids: Iterable[int]) -> Members:
         """The root elements of these messages."""

@@ -4,29 +4,29 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from demaq.pipelines.running.endpoints import Endpoints
+from demaq.pipelines.running.queues import Queues
 from demaq.spark.session import SparkUnavailable
-from demaq.store.queues import StoredQueues
 
 if TYPE_CHECKING:
-    from demaq.pipelines import Program
     from demaq.spark.pipelines.pipeline import Pipeline
     from demaq.spark.pipelines.streams.stream import Stream
 
 
-def stream(program: "Program", folder: Path, checkpoint: Path, spark: Any, **options: Any) -> "Stream":
+def stream(endpoints: Endpoints, checkpoint: Path, spark: Any, **options: Any) -> "Stream":
     """A pipeline as a stream, whose checkpoint is in a folder; `options` are those of `Stream`."""
     module = _module("demaq.spark.pipelines.streams.stream")
-    found: Stream = module.Stream(program, folder, checkpoint, spark, **options)
+    found: Stream = module.Stream(endpoints, checkpoint, spark, **options)
     return found
 
 
-def pipeline(path: Path | str, folder: Path | str | None = None, store: str | None = None) -> "Pipeline":
+def pipeline(path: Path | str, folder: Path | str | None = None, queues: Queues | None = None) -> "Pipeline":
     """A data pipeline, ready to run on Spark; raises `PipelineInvalid` if it has errors.
 
-    Names of files in it are relative to its own folder, unless another one is named. Queues are those of the store.
+    Names of files in it are relative to its own folder, unless another one is named. `queues` are those that it reads.
     """
     module = _module("demaq.spark.pipelines.pipeline")
-    found: Pipeline = module.Pipeline(path, folder, None if store is None else StoredQueues(store))
+    found: Pipeline = module.Pipeline(path, folder, queues)
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from demaq.files import InputInvalid
 from demaq.pipelines.errors import PipelineFailed
 from demaq.pipelines.running.endpoints import Endpoints
 from demaq.pipelines.running.goals import GoalRefused
@@ -263,3 +264,34 @@ def test_broken_documents_leave_no_gap_where_sources_meet(spark: Any, pipeline: 
     lines = (tmp_path / "out.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == [[{"x": n, "y": n}] for n in (1, 2, 3)]
     assert ran.wrong_number == 2
+
+
+def test_a_file_that_is_not_there(spark: Any, pipeline: Any, tmp_path: Path) -> None:
+    found = pipeline("@from(file:in.json) { p(x). } @to(file:out.json) { p }")
+    with pytest.raises(InputInvalid, match=r"there is no file `.*in\.json`"):
+        found.execute(spark)
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_files_that_cannot_be_unpacked(spark: Any, pipeline: Any, tmp_path: Path) -> None:
+    """What was read of them before counts; the rest of the files goes on."""
+    packed = gzip.compress(b"".join(b'{"x": %d}\n' % number for number in range(50_000)))
+    written(tmp_path / "lines/a.jsonl.gz", packed[: len(packed) // 2])
+    written(tmp_path / "lines/b.jsonl", '{"x": -1}\n')
+    written(tmp_path / "whole/a.json.gz", b"no")
+    written(tmp_path / "whole/b.json", '{"y": 1}')
+    text = """
+    @from("file:lines/*", json, lines) { p(x: integer). }
+    @from("file:whole/*", json) { q(y: integer). }
+    @to(file:p.jsonl) { p }
+    @to(file:q.jsonl) { q }
+    """
+    ran = pipeline(text).execute(spark)
+    reasons = [(Path(str(wrong.file)).name, wrong.reason) for wrong in ran.wrong]
+    assert [name for name, _ in reasons] == ["a.jsonl.gz", "a.json.gz"]
+    assert all("it cannot be read: " in reason for _, reason in reasons)
+    lines = (tmp_path / "p.jsonl").read_text().splitlines()
+    assert lines[0] == '[{"x": 0}]'
+    assert lines[-1] == '[{"x": -1}]'
+    assert len(lines) - 1 == (ran.wrong[0].line or 0) - 1
+    assert (tmp_path / "q.jsonl").read_text() == '[{"y": 1}]\n'

@@ -73,7 +73,7 @@ def test_a_match_as_a_stream(spark: Any, tmp_path: Path) -> None:
         for name, facts in reports.items():
             some = [fact for fact in facts if start <= fact["time"] < start + 1200]
             (tmp_path / "data" / name / f"{number}.json").write_text(json.dumps(some), encoding="utf-8")
-        Stream(program, tmp_path, tmp_path / "checkpoint", spark).run_until_idle()
+        Stream(Endpoints(program, tmp_path), tmp_path / "checkpoint", spark).run_until_idle()
     (tmp_path / "batch").mkdir()
     (tmp_path / "batch" / "data").symlink_to(tmp_path / "data")
     ran = run_here(Endpoints(program, tmp_path / "batch"))

@@ -55,7 +55,7 @@ def folder(tmp_path: Path) -> Path:
 def stream(folder: Path, spark: Any, request: pytest.FixtureRequest) -> Streaming:
     def make(**options: Any) -> Stream:
         program = compile_pipeline(folder / "p.lila")
-        return Stream(program, folder, folder / "checkpoint", spark, **{"small": request.param, **options})
+        return Stream(Endpoints(program, folder), folder / "checkpoint", spark, **{"small": request.param, **options})
 
     return make
 
@@ -167,6 +167,30 @@ def test_what_cannot_be_read_is_told(folder: Path, stream: Streaming) -> None:
     assert json.loads((folder / "both.jsonl").read_text()) == [{"k": 1}]
     (folder / "others" / "02.jsonl").write_text("neither\n", encoding="utf-8")
     with pytest.raises(InputWrong, match=r"02.jsonl, line 1: .*; nothing of its batch was written"):
+        stream(is_strict=True).run_until_idle()
+
+
+def test_a_stream_that_crashed_when_it_was_to_be_completed_goes_on(folder: Path, stream: Streaming) -> None:
+    put(folder, 1, 2, 3)
+    running = stream()
+    with patch.object(Path, "write_text", side_effect=OSError("no power")), pytest.raises(OSError, match="no power"):
+        running.complete()
+    put(folder, 4, 5)
+    stream().run_until_idle()
+    stream().complete()
+    assert outcome(folder) == in_batch(folder)
+
+
+def test_enrichers_that_cannot_be_read_are_told(folder: Path, stream: Streaming) -> None:
+    (folder / "names.csv").write_text("v,name\na,Ada,too much\nb,Bob\n", encoding="utf-8")
+    done: list[Done] = []
+    running = stream(tell=done.append)
+    for number in (1, 3):
+        put(folder, number)
+        running.run_until_idle()
+    assert [[wrong.source for wrong in each.wrong] for each in done] == [["enrich(names.csv)"], []]
+    put(folder, 4)
+    with pytest.raises(InputWrong, match=r"names\.csv, line 2: "):
         stream(is_strict=True).run_until_idle()
 
 

@@ -29,14 +29,13 @@ State = TypeVar("State")
 class Progress:
     """How far a stream has come. `counts`: how many messages each channel has had. `done`: how many of them each reader
     has had, by its name. `waiting`: numbers of messages that wait for others, by the reader that has them.
-    `lengths`: how long goals are that are appended to, in bytes. `sent`: how many messages each goal has had.
+    `lengths`: how long goals are that are appended to, in bytes.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
     done: dict[str, int] = field(default_factory=dict)
     waiting: dict[str, list[int]] = field(default_factory=dict)
     lengths: dict[str, int] = field(default_factory=dict)
-    sent: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

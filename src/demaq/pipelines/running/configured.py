@@ -45,4 +45,4 @@ def resolved(endpoint: Endpoint, config: Mapping[str, str]) -> Endpoint:
     def put(text: str) -> str:
         return _NAME.sub(lambda found: config[found[1]], text)
 
-    return replace(endpoint, uri=put(endpoint.uri), path=put(endpoint.path)) if endpoint.configured else endpoint
+    return replace(endpoint, uri=put(endpoint.uri), path=put(endpoint.path))

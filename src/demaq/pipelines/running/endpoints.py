@@ -1,7 +1,7 @@
 """Where facts come from and go to. For each scheme of a URI there is one way to read, and one to write."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,18 +27,12 @@ class Endpoints:
 
     program: Program
     folder: Path
-    show: Callable[[str], object] = print
-    config: Mapping[str, str] | None = None
     queues: Queues | None = None
-
-    def __post_init__(self) -> None:
-        if self.config is None:
-            object.__setattr__(self, "config", configured(self.folder))
+    show: Callable[[str], object] = print
 
     def resolved(self, endpoint: Endpoint) -> Endpoint:
         """The endpoint with what is configured in its place: not to be shown."""
-        assert self.config is not None
-        return resolved(endpoint, self.config)
+        return resolved(endpoint, configured(self.folder)) if endpoint.configured else endpoint
 
     @property
     def incoming(self) -> list[Source | Enricher]:
@@ -56,9 +50,6 @@ class Endpoints:
             self._check(node.endpoint, _READ, "read")
             if node.endpoint.scheme == QUEUE:
                 self.queues_of(node)
-        self.check_goals()
-
-    def check_goals(self) -> None:
         for sink in self.program.sinks:
             self._check(sink.endpoint, _WRITTEN, "written")
             if sink.endpoint.scheme != CONSOLE and not is_possible(sink.endpoint.format, self.shapes(sink)):

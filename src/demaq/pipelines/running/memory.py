@@ -1,25 +1,21 @@
 """Pipelines in memory: all that is small enough runs faster here than Spark would take to plan it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from demaq.pipelines.documents import Shape, read_document
+from demaq.pipelines.documents import Shape
 from demaq.pipelines.documents.writing import text_of
 from demaq.pipelines.errors import InputWrong, PipelineFailed
 from demaq.pipelines.evaluate import Answered, Input, Messages, evaluate
 from demaq.pipelines.evaluate.rows import Row
 from demaq.pipelines.optimise import optimise
-from demaq.pipelines.plan.nodes import Distinct
-from demaq.pipelines.plan.steps import Answer, Plan
-from demaq.pipelines.planner import plan_program
-from demaq.pipelines.planner.relations import Relations
-from demaq.pipelines.program import Enricher, Program, Source
-from demaq.pipelines.running.checks import check_relations
+from demaq.pipelines.program import Enricher, Source
 from demaq.pipelines.running.endpoints import QUEUE, Endpoints
 from demaq.pipelines.running.goals import InOrder, Sent
+from demaq.pipelines.running.looking import check_relations, plan_to_look_at
 from demaq.pipelines.running.order import order_of
-from demaq.pipelines.running.parts import bytes_of, whole
+from demaq.pipelines.running.parts import Unreadable, bytes_of, facts_in, whole
 from demaq.pipelines.running.queues import place_in
 from demaq.pipelines.running.report import SHOWN, Ran, Shown, Wrong, wrong_in
 
@@ -59,7 +55,7 @@ def read_here(
     found = Read()
     shapes = endpoints.shapes(node)
     for path, line, document in _documents(endpoints, node, names):
-        read = read_document(document, node.endpoint.format, shapes, node.endpoint.options)
+        read = facts_in(document, node.endpoint, shapes)
         found.wrong += wrong_in(read.problems, node.id, path, line)
         if read.is_broken:
             continue
@@ -71,7 +67,7 @@ def read_here(
 
 def _documents(
     endpoints: Endpoints, node: Source | Enricher, names: Sequence[str] | None
-) -> Iterator[tuple[str, int | None, str | bytes]]:
+) -> Iterator[tuple[str, int | None, str | bytes | Unreadable]]:
     """Where documents are, in which line, and what they are."""
     if node.endpoint.scheme == QUEUE:
         queue = node.endpoint.path
@@ -115,7 +111,7 @@ def run_here(
         wrong += problems
     note_wrong(ran, wrong, is_strict)
     given = Input(sources={name: read.messages for name, read in sources.items()}, enrichers=enrichers)
-    out = evaluate(optimise(_looking(program, show)), given)
+    out = evaluate(optimise(plan_to_look_at(program, show)), given)
     for source in program.sources:
         ran.messages[source.id] = sources[source.id].count
         for relation in source.relations:
@@ -139,12 +135,6 @@ def note_wrong(ran: Ran, wrong: Sequence[Wrong], is_strict: bool) -> None:
 def some_wrong(wrong: Sequence[Wrong]) -> list[Wrong]:
     """Some of what is wrong, in the order of files and lines."""
     return sorted(wrong, key=lambda each: (each.source, each.file or "", each.line or 0))[:SHOWN]
-
-
-def _looking(program: Program, show: Sequence[str]) -> Plan:
-    plan, relations = plan_program(program), Relations(program)
-    looks = (Answer(name, Distinct(relations.read(name))) for name in show)
-    return replace(plan, steps=(*plan.steps, *looks))
 
 
 def in_order(parts: Mapping[str, Sequence[Row]], shapes: Sequence[Shape]) -> InOrder:

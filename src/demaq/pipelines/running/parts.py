@@ -3,22 +3,44 @@
 import bz2
 import gzip
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Any
 
-from demaq.files import files
+from demaq.files import InputInvalid, files
+from demaq.pipelines.documents import Found, Shape, read_document
+from demaq.pipelines.program import Endpoint
 
 _PART = 8 * 1024 * 1024  # bytes of lines in one part
 _FILES = 64 * 1024 * 1024  # bytes of whole files in one part, at most so many
 _MOST_FILES = 1000
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 _END = 2**62
+_DAMAGED = (OSError, EOFError, zlib.error)
 
 
 def named(path: str) -> list[str]:
     """The files that a path stands for, in the order of their names."""
-    return [os.path.abspath(name) for _, name in files(path)]
+    found = [os.path.abspath(name) for _, name in files(path)]
+    for name in found:
+        if not os.path.isfile(name):
+            raise InputInvalid(f"there is no file `{name}`")
+        if not os.access(name, os.R_OK):
+            raise InputInvalid(f"`{name}` cannot be read: permission denied")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """In place of a document, why there is none."""
+
+    reason: str
+
+
+Document = tuple[int, str, int | None, str | bytes | Unreadable]
+"""The number of a message, the file that it is in, the line, if it is one, and what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +52,29 @@ class Part:
     stretch: tuple[int, int] | None = None
     line: int = 0  # that come before in the file
 
-    def documents(self) -> Iterator[tuple[int, str, int | None, bytes]]:
-        """Messages: their numbers, files, lines, and what is in them."""
+    def documents(self) -> Iterator[Document]:
+        """Messages. What cannot be unpacked, or be read at all, is told in the place of a document."""
         if self.stretch is None:
             for number, path in enumerate(self.paths, self.first):
-                with _opened(path) as file:
-                    yield number, path, None, file.read()
+                yield number, path, None, _content(path)
             return
-        number = self.first
-        for line, text in enumerate(self.lines(), self.line + 1):
-            if not text.isspace():
-                yield number, self.paths[0], line, text
-                number += 1
+        number, line = self.first, self.line
+        try:
+            for line, text in enumerate(self.lines(), self.line + 1):
+                if not text.isspace():
+                    yield number, self.paths[0], line, text
+                    number += 1
+        except _DAMAGED as error:
+            yield number, self.paths[0], line + 1, Unreadable(str(error))
+
+    def count(self) -> tuple[int, int]:
+        """How many lines there are, and how many messages."""
+        lines, messages = 0, 0
+        with suppress(*_DAMAGED):  # which is told when it is read
+            for text in self.lines():
+                lines += 1
+                messages += not text.isspace()
+        return lines, messages
 
     def lines(self) -> Iterator[bytes]:
         assert self.stretch is not None
@@ -52,6 +85,14 @@ class Part:
                 file.readline()
             while file.tell() < end and (line := file.readline()):
                 yield line
+
+
+def _content(path: str) -> bytes | Unreadable:
+    try:
+        with _opened(path) as file:
+            return file.read()
+    except _DAMAGED as error:
+        return Unreadable(str(error))
 
 
 def _opened(path: str) -> IO[bytes]:
@@ -98,3 +139,10 @@ def bytes_of(names: Sequence[str]) -> int:
     """How much there is to be read. What is compressed is more than it seems."""
     sizes = ((name, os.path.getsize(name)) for name in names)
     return sum(size * (10 if os.path.splitext(name)[1].lower() in _OPENERS else 1) for name, size in sizes)
+
+
+def facts_in(document: str | bytes | Unreadable, endpoint: Endpoint, shapes: Sequence[Shape]) -> Found:
+    """The facts of a document of an endpoint."""
+    if isinstance(document, Unreadable):
+        return Found.broken(f"it cannot be read: {document.reason}")
+    return read_document(document, endpoint.format, shapes, endpoint.options)

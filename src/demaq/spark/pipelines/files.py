@@ -11,9 +11,9 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from demaq.pipelines.documents import Found, Shape, read_document
+from demaq.pipelines.documents import Found, Shape
 from demaq.pipelines.program import Endpoint
-from demaq.pipelines.running.parts import Part, of_files, of_lines
+from demaq.pipelines.running.parts import Document, Part, facts_in, of_files, of_lines
 from demaq.pipelines.running.report import wrong_in
 from demaq.spark.pipelines.messages import AT_ONCE
 from demaq.spark.pipelines.state import ARRIVAL, Channel
@@ -22,9 +22,6 @@ from demaq.spark.pipelines.values import MESSAGE, encoder, place, spark_type
 _WHICH, _FILE, _LINE, _REASON, _RANK = "which", "file", "line", "reason", "rank"
 _A_MESSAGE, _A_PROBLEM = -1, -2  # instead of the number of a relation
 _AT_ONCE = 5000  # rows in one record batch
-
-Document = tuple[int, str, int | None, str | bytes]
-"""The number of a message, the file that it is in, the line, if it is one, and what it is."""
 
 Documents = Callable[[pa.RecordBatch], Iterator[Document]]
 
@@ -98,8 +95,8 @@ def _numbered(spark: SparkSession, found: Iterable[Part], first: int) -> list[Pa
 
     def counts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in (number for batch in batches for number in batch.column(0).to_pylist()):
-            lines = [text.isspace() for text in parts[number].lines()]
-            yield pa.record_batch([[number], [len(lines)], [lines.count(False)]], names=["part", "lines", "messages"])
+            lines, messages = parts[number].count()
+            yield pa.record_batch([[number], [lines], [messages]], names=["part", "lines", "messages"])
 
     ddl = "part bigint, lines bigint, messages bigint"
     counted = {
@@ -151,8 +148,7 @@ class _Reader:
         self, documents: Documents, endpoint: Endpoint, shapes: tuple[Shape, ...], schema: st.StructType
     ) -> None:
         self._documents = documents
-        self._format = endpoint.format
-        self._options = dict(endpoint.options)
+        self._endpoint = endpoint
         self._shapes = shapes
         self._schema = schema
         self._which = uuid4().hex  # or Spark would take what it has kept of the same files, even if they have changed
@@ -173,7 +169,7 @@ class _Reader:
         width = sum(len(shape.names) for shape in self._shapes)
         starts = [sum(len(shape.names) for shape in self._shapes[:at]) for at in range(len(self._shapes))]
         for number, path, line, document in documents:
-            found = read_document(document, self._format, self._shapes, self._options)
+            found = facts_in(document, self._endpoint, self._shapes)
             yield from _problems(found, path, line, width)
             if found.is_broken:
                 continue

@@ -1,7 +1,6 @@
 """A pipeline that runs on Spark: sources are read, the plan is evaluated, goals are written."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
@@ -11,13 +10,10 @@ from pyspark.sql import functions as F
 from demaq.pipelines import Program, compile_pipeline
 from demaq.pipelines.errors import InputWrong
 from demaq.pipelines.optimise import optimise
-from demaq.pipelines.plan.nodes import Distinct
 from demaq.pipelines.plan.steps import Answer
-from demaq.pipelines.planner import plan_program
-from demaq.pipelines.planner.relations import Relations
 from demaq.pipelines.program import Enricher, Sink, Source
-from demaq.pipelines.running.checks import check_relations
 from demaq.pipelines.running.endpoints import Endpoints, is_table
+from demaq.pipelines.running.looking import check_relations, plan_to_look_at
 from demaq.pipelines.running.queues import Queues
 from demaq.pipelines.running.report import SHOWN, Ran, Shown
 from demaq.spark.pipelines.endpoints import in_order, load, read, told
@@ -107,7 +103,7 @@ class _Run:
         return found
 
     def execute(self, is_strict: bool, show: Sequence[str], tell: Callable[[str], None]) -> Ran:
-        self._endpoints.check_goals()
+        self._endpoints.check()
         tell("reading")
         leaving = self._evaluated(show)
         ran = Ran("Spark")
@@ -146,10 +142,8 @@ class _Run:
             for enricher in self._program.enrichers
             for relation, frame in self._loaded(enricher).items()
         }
-        plan, relations = plan_program(self._program), Relations(self._program)
-        looks = (Answer(name, Distinct(relations.read(name))) for name in show)
-        plan = replace(plan, steps=(*plan.steps, *looks))
-        return run_plan(optimise(plan), self._spark, self._channels, enrichers)
+        plan = optimise(plan_to_look_at(self._program, show))
+        return run_plan(plan, self._spark, self._channels, enrichers)
 
     def _channel(self, source: Source, *, is_paired: bool) -> Channel:
         if is_given(source, self._given):

@@ -8,8 +8,9 @@ from pyspark.sql import functions as F
 
 from demaq.pipelines.documents import Shape
 from demaq.pipelines.program import Endpoint
+from demaq.pipelines.running.parts import Document
 from demaq.pipelines.running.queues import place_in
-from demaq.spark.pipelines.files import Document, Reading, reading
+from demaq.spark.pipelines.files import Reading, reading
 
 _PART = 5000  # messages, about, that one task reads
 

@@ -21,7 +21,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from demaq.pipelines import Program
 from demaq.pipelines.documents import Shape
 from demaq.pipelines.errors import InputWrong, PipelineFailed
 from demaq.pipelines.evaluate import Row
@@ -29,10 +28,9 @@ from demaq.pipelines.optimise import optimise
 from demaq.pipelines.plan import print_plan
 from demaq.pipelines.plan.steps import Gather, Plan
 from demaq.pipelines.planner import plan_program
-from demaq.pipelines.program import Enricher, Sink, Source
+from demaq.pipelines.program import Enricher, Source
 from demaq.pipelines.running.batches import Progress
 from demaq.pipelines.running.endpoints import QUEUE, Endpoints
-from demaq.pipelines.running.goals import InOrder
 from demaq.pipelines.running.memory import SMALL, load_here, read_here, some_wrong
 from demaq.pipelines.running.memory import in_order as rows_in_order
 from demaq.pipelines.running.parts import bytes_of
@@ -56,8 +54,7 @@ class Stream:
 
     def __init__(
         self,
-        program: Program,
-        folder: Path,
+        endpoints: Endpoints,
         checkpoint: Path,
         spark: SparkSession,
         *,
@@ -65,21 +62,21 @@ class Stream:
         small: int = SMALL,
         tell: Callable[[Done], None] = lambda _done: None,
     ) -> None:
-        self._program = program
+        self._program = endpoints.program
         self._spark = spark
-        self._endpoints = Endpoints(program, folder)
-        self._plan: Plan = optimise(plan_program(program))
+        self._endpoints = endpoints
+        self._plan: Plan = optimise(plan_program(endpoints.program))
         self._folder = checkpoint
         self._checkpoint = Checkpoint(checkpoint / "batches", self._plan)
         self._is_strict = is_strict
         self._tell = tell
         self._small = small
         self._compiled = Compiled()
-        self._here = Enriching(self._endpoints, lambda enricher: load_here(self._endpoints, enricher)[0])
+        self._here = Enriching(self._endpoints, lambda enricher: load_here(self._endpoints, enricher))
         self._there = Enriching(
             self._endpoints, lambda enricher: load(spark, self._endpoints, enricher), lambda found: found[1].release()
         )
-        self._sinks = {sink.id: sink for sink in program.sinks}
+        self._sinks = {sink.id: sink for sink in endpoints.program.sinks}
         self._error: Exception | None = None
         self._begin()
 
@@ -125,7 +122,7 @@ class Stream:
         """Do all that is there. Nothing will come any more: what waits for others no longer does."""
         self.run_until_idle()
         last = self._checkpoint.last()
-        self._run_batch(last + 1, last, {}, ended=True)
+        self._run_batch(last + 1, last, {}, ended=True)  # and nothing is noted: the number may still be Spark's
         (self._folder / "complete").write_text("", encoding="utf-8")
 
     def _writer(self) -> DataStreamWriter:
@@ -191,10 +188,16 @@ class Stream:
         self, done: Done, progress: Progress, before: int, new: list[tuple[Source, list[str]]], ended: bool
     ) -> None:
         now = datetime.now(UTC)
-        enrichers = {enricher.id: self._here.current(enricher) for enricher in self._program.enrichers}
+        wrong: list[Wrong] = []
+        enrichers: dict[str, Mapping[str, list[Row]]] = {}
+        for enricher in self._program.enrichers:
+            (enrichers[enricher.id], problems), is_new = self._here.current(enricher)
+            wrong += problems if is_new else []
 
         def deliver(sink: str, parts: Mapping[str, Sequence[Row]]) -> None:
-            self._add(self._sinks[sink], rows_in_order(parts, self._shapes(sink)), progress, done)
+            done.sent[sink] = self._endpoints.add(
+                self._sinks[sink], rows_in_order(parts, self._shapes(sink)), progress.lengths
+            )
 
         batch = RowBatch(
             self._plan,
@@ -206,16 +209,15 @@ class Stream:
             deliver=deliver,
             compiled=self._compiled,
         )
-        wrong: list[Wrong] = []
         for source, names in new:
-            found = read_here(self._endpoints, source, names, progress.counts.get(source.id, 0))
+            first = progress.counts.get(source.id, 0)
+            found = read_here(self._endpoints, source, names, first)
             wrong += found.wrong
             done.messages[source.id] = found.count
-            numbers = range(progress.counts.get(source.id, 0), progress.counts.get(source.id, 0) + found.count)
+            numbers = range(first, first + found.count)
             batch.add(source.id, RowChannel(found.facts, dict.fromkeys(numbers, now)), found.count)
         done.wrong, done.wrong_number = some_wrong(wrong), len(wrong)
-        self._check(done)
-        self._checkpoint.save(done.number, progress, batch.run())
+        self._finish(batch, done)
 
     def _on_spark(
         self, done: Done, progress: Progress, before: int, new: list[tuple[Source, list[str]]], ended: bool
@@ -224,10 +226,18 @@ class Stream:
 
         def deliver(sink: str, parts: Mapping[str, DataFrame]) -> None:
             kept = {relation: frame.persist() for relation, frame in parts.items()}
-            self._add(self._sinks[sink], in_order(kept, self._shapes(sink)), progress, done)
+            done.sent[sink] = self._endpoints.add(
+                self._sinks[sink], in_order(kept, self._shapes(sink)), progress.lengths
+            )
             for frame in kept.values():
                 frame.unpersist()
 
+        enrichers: dict[tuple[str, str], DataFrame] = {}
+        problems = [self._spark.createDataFrame([], PROBLEMS)]
+        for enricher in self._program.enrichers:
+            (facts, loaded), is_new = self._there.current(enricher)
+            enrichers.update({(enricher.id, relation): frame for relation, frame in facts.items()})
+            problems += [loaded.problems] if is_new else []
         batch = FrameBatch(
             self._plan,
             self._checkpoint.frames(before, self._spark),
@@ -235,11 +245,7 @@ class Stream:
             now,
             ended,
             spark=self._spark,
-            enrichers={
-                (enricher.id, relation): frame
-                for enricher in self._program.enrichers
-                for relation, frame in self._there.current(enricher)[0].items()
-            },
+            enrichers=enrichers,
             deliver=deliver,
         )
         readings = []
@@ -247,27 +253,25 @@ class Stream:
             first = progress.counts.get(source.id, 0)
             reading = read(self._spark, self._endpoints, source, names, first)
             readings.append(reading)
+            problems.append(reading.problems)
             found = without_gaps(reading.channel, first)
             found = Channel(found.facts, found.messages.withColumn(ARRIVAL, F.lit(now)))
             done.messages[source.id] = found.messages.count()
             batch.add(source.id, found, done.messages[source.id])
-        problems = [self._spark.createDataFrame([], PROBLEMS), *(reading.problems for reading in readings)]
         done.wrong, done.wrong_number = told(reduce(DataFrame.union, problems))
-        self._check(done)
-        self._checkpoint.save(done.number, progress, batch.run())
+        self._finish(batch, done)
         for reading in readings:
             reading.release()
 
-    def _check(self, done: Done) -> None:
+    def _finish(self, batch: FrameBatch | RowBatch, done: Done) -> None:
         if done.wrong and self._is_strict:
             raise InputWrong(f"{done.wrong[0]}; nothing of its batch was written")
+        kept = batch.run()
+        if not batch.ended:
+            self._checkpoint.save(done.number, batch.progress, kept)
 
     def _shapes(self, sink: str) -> tuple[Shape, ...]:
         return self._endpoints.shapes(self._sinks[sink])
-
-    def _add(self, sink: Sink, facts: InOrder, progress: Progress, done: Done) -> None:
-        done.sent[sink.id] = self._endpoints.add(sink, facts, progress.lengths)
-        progress.sent[sink.id] = progress.sent.get(sink.id, 0) + done.sent[sink.id]
 
 
 class Enriching(Generic[Facts]):
@@ -284,15 +288,17 @@ class Enriching(Generic[Facts]):
         self._forget = forget
         self._known: dict[str, tuple[object, Facts]] = {}
 
-    def current(self, enricher: Enricher) -> Facts:
+    def current(self, enricher: Enricher) -> tuple[Facts, bool]:
+        """What there is now, and whether it was read just now."""
         names = self._endpoints.names(enricher)
         version = [(name, os.stat(name).st_mtime_ns, os.stat(name).st_size) for name in names]
         known = self._known.get(enricher.id)
-        if known is None or known[0] != version:
-            if known is not None:
-                self._forget(known[1])
-            known = self._known[enricher.id] = (version, self._load(enricher))
-        return known[1]
+        if known is not None and known[0] == version:
+            return known[1], False
+        if known is not None:
+            self._forget(known[1])
+        self._known[enricher.id] = (version, self._load(enricher))
+        return self._known[enricher.id][1], True
 
 
 def _local(path: str) -> str:
