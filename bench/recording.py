@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from demaq.engine.documents import Documents
 from demaq.model import NewMessage
-from demaq.store import MemoryStore, Processed, Store
+from demaq.store import MemoryStore, Note, Processed, Store
 from demaq.xquery.saxon import Item, Saxon
 
 
@@ -139,9 +139,9 @@ class RecordingStore(MemoryStore):
         self.appended: list[Sequence[NewMessage]] = []
         self.committed: list[Sequence[Processed]] = []
 
-    def append(self, messages: Sequence[NewMessage], at: datetime) -> list[int]:
+    def append(self, messages: Sequence[NewMessage], at: datetime, note: Note | None = None) -> list[int]:
         self.appended.append(messages)
-        return super().append(messages, at)
+        return super().append(messages, at, note)
 
     def commit(self, batch: Sequence[Processed]) -> list[int]:
         self.committed.append(batch)

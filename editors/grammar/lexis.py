@@ -15,7 +15,7 @@ WORD_END = r"(?![\p{L}\p{M}\p{N}_.\-]|:[\p{L}_*])"
 GAP = r"\s+"
 CALL = r"(?=\s*\((?!:)|#\d)"  # an argument list or an arity follows; a comment does not make a call
 
-CREATED = "queue|property|slicing|collection|rule"
+CREATED = "queue|property|slicing|collection|pipeline|rule"
 
 
 def word(*words: str) -> str:

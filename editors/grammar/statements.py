@@ -13,6 +13,7 @@ DEFINED_AS = {
     "property": "entity.name.type.property",
     "slicing": "entity.name.type.slicing",
     "collection": "entity.name.type.collection",
+    "pipeline": "entity.name.type.pipeline",
     "rule": "entity.name.function.rule",
 }
 ENDS_PROLOG = rf"(?=;|\{{|\((?!:)|:=|{NEW_STATEMENT})"

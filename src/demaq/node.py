@@ -225,7 +225,7 @@ class Node:
         return self._stopped.is_set()
 
     def _pause(self) -> float:
-        due = self._engine.store.next_due()
+        due = self._engine.next_due()
         if due is None:
             return _POLL
         return max(0.0, min(_POLL, (due - self._clock.now()).total_seconds()))

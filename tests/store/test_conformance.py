@@ -100,6 +100,28 @@ def test_a_batch_that_is_tried_again_comes_in_once(store: Store) -> None:
     assert fits(store)
 
 
+def test_a_note_comes_in_with_messages_or_not_at_all(address: str) -> None:
+    store = open_store(address)
+    assert store.append([new(), new()], NOW, ("reader", "at 7")) == [1, 2]
+    assert store.append([], NOW, ("reader", "at 8")) == []
+    with pytest.raises(StoreError):
+        store.append([new(), new(body=None)], NOW, ("reader", "at 9"))  # type: ignore[arg-type]
+    store.close()
+    again = open_store(address)
+    assert again.notes() == {"reader": ("at 8", NOW)}
+    assert len(again.waiting(10)) == 2
+    again.close()
+
+
+def test_messages_are_found_by_when_they_were_processed(store: Store) -> None:
+    first, second, third, _, fifth = store.append([new(), new(), new("other"), new(), new()], NOW)
+    store.commit([done(fifth, 1), done(third, 2, "other"), done(first, 3, failed=True), done(second, 4)])
+    assert [(one.id, one.position) for one in store.processed("work", 0, 10)] == [(fifth, 1), (first, 3), (second, 4)]
+    assert ids(store.processed("work", 1, 1)) == [first]
+    assert store.processed("work", 4, 10) == []
+    assert store.processed("nothing", 0, 10) == []
+
+
 def test_a_batch_that_does_not_come_in_can_be_tried_again(address: str) -> None:
     store = open_store(address)
     with pytest.raises(StoreError):

@@ -39,6 +39,7 @@ def _to_json(found: Status) -> dict[str, object]:
         "ok": not found.alarms,
         "alarms": found.alarms,
         "spark": found.spark,
+        "pipelines": [{"name": one.name, "position": one.position, "waiting": one.waiting} for one in found.pipelines],
         "queues": [
             {"queue": counted.queue, **{name: getattr(counted, name) for name in _COLUMNS}} for counted in found.queues
         ],
@@ -59,6 +60,9 @@ def _print(found: Status) -> None:
     if found.spark is not None:
         for line in spark_lines(found.spark):
             click.echo(line)
+    for one in found.pipelines:
+        waiting = f", {one.waiting} of them wait in it for others" if one.waiting else ""
+        click.echo(f"the pipeline {one.name} has had the messages up to position {one.position}{waiting}")
     click.echo()
     rows = [(counted.queue, *(getattr(counted, name) for name in _COLUMNS)) for counted in found.queues]
     print_table(("queue", *_COLUMNS), rows, right=range(1, 1 + len(_COLUMNS)))

@@ -76,6 +76,7 @@ def _print_one(found: Trace, before: str, below: str) -> None:
         Origin.RULE: f"rule {message.rule}",
         Origin.TIMER: "its time had come",
         Origin.ERROR: f"error of rule {message.rule}" if message.rule else "error",
+        Origin.PIPELINE: f"pipeline {message.rule}",
         Origin.RETRY: "processed again",
     }[message.origin]
     state = "" if message.state is MessageState.COMPLETED else f", {message.state.value}"

@@ -48,7 +48,7 @@ class Admission:
         queue = self._plan.queues.get(made.queue)
         if queue is None:
             raise MessageRefused(f"there is no queue `{made.queue}`", "evaluation")
-        if origin is not Origin.OUTSIDE:  # which was read, and checked, as it came
+        if origin not in (Origin.OUTSIDE, Origin.PIPELINE):  # which were read, and checked, as they came
             read = read_message(made.body, self._limits) if self._may_be_too_large(made.body) else None
             self._schemas.check(queue.schema, made.body, read)
         due = None
@@ -97,7 +97,7 @@ class Admission:
     # Messages that no rule makes
 
     def admit(self, incoming: Incoming) -> NewMessage:
-        """A message from outside; raises `MessageRefused`."""
+        """A message from outside, or from a pipeline; raises `MessageRefused`."""
         if incoming.refusal is not None:
             raise incoming.refusal
         queue = self._plan.queues.get(incoming.queue)
@@ -108,8 +108,9 @@ class Admission:
         document = self._parse(read.text)
         self._schemas.check(queue.schema, read.text, read)
         given = self._given(incoming.properties)
-        made = self._made(incoming.queue, document, read.text, given, None, incoming.now)
-        message = self.new_message(made, None, incoming.now, origin=Origin.OUTSIDE)
+        made = self._made(incoming.queue, document, read.text, given, incoming.cause, incoming.now, incoming.pipeline)
+        origin = Origin.OUTSIDE if incoming.pipeline is None else Origin.PIPELINE
+        message = self.new_message(made, incoming.cause, incoming.now, incoming.pipeline, origin)
         self._keep(read.text, document)
         return message
 
@@ -203,7 +204,7 @@ class Admission:
         raw = incoming.body if isinstance(incoming.body, str) else incoming.body.decode("utf-8", "replace")
         failure = Failure(kind=refusal.kind, description=refusal.reason)
         body = error_body(failure, queue.name, incoming.now, None, raw)
-        return self._system_message(_first(queue.error_queues), body, None, incoming.now, None)
+        return self._system_message(_first(queue.error_queues), body, incoming.cause, incoming.now, None)
 
     def error_messages(
         self, failures: Sequence[Failure], message: Message, now: datetime, *, bare: bool = False

@@ -13,6 +13,7 @@ from datetime import datetime
 from demaq.engine.executor import Executor, Pending
 from demaq.engine.garbage import garbage_kept
 from demaq.engine.ledger import check_all, check_batch
+from demaq.engine.pipelines import Pipelines
 from demaq.engine.plan import Plan, plan_from_text
 from demaq.engine.prudence import Prudence
 from demaq.engine.records import Batch, Incoming, Task, mate_of
@@ -71,6 +72,7 @@ class Engine:
         self._ended = Ended()  # by the batch that was committed last
         self._prudence = Prudence()
         self._progress = progress
+        self._pipelines = Pipelines(self.store, executor, clock)
         self._plan = self._in_force()
         self.refresh()
 
@@ -98,6 +100,7 @@ class Engine:
             return False
         if version.position is not None:
             self._executor.load(plan)
+        self._pipelines.load(plan.pipelines, self._position)
         self._plan, self._version = plan, latest
         return True
 
@@ -135,7 +138,7 @@ class Engine:
         begun = self._ahead or self._begun()
         self._ahead = None
         if begun is None:
-            return None
+            return self._piped()
         ahead = self._begun_ahead(begun)
         first = _First()
         done = self._in_processing_order(begun.batch.tasks, self._settled(begun), first)
@@ -149,11 +152,23 @@ class Engine:
             self._prudence.note(is_good=False)
         if time.monotonic() >= self._count_at:
             self.check()
+        if self._pipelines.are_behind(self._position):
+            self._pipelines.step()
         return Step(
             processed=len(done),
             failed=sum(one.failed for one in done),
             produced=sum(len(one.produced) for one in done),
         )
+
+    def _piped(self) -> Step | None:
+        """Take messages through pipelines; None if they have had all."""
+        taken = self._pipelines.step()
+        return None if taken is None else Step(processed=0, failed=0, produced=taken)
+
+    def next_due(self) -> datetime | None:
+        """When something has to be done next, if nothing comes."""
+        times = [due for due in (self.store.next_due(), self._pipelines.next_due()) if due is not None]
+        return min(times, default=None)
 
     def _begun(self) -> "_Begun | None":
         """The next batch, if anything waits."""
@@ -266,11 +281,17 @@ class Engine:
         self._ahead = None
         self.store.reconnect(store)
         self._position = self.store.position()
+        self._pipelines.load(self.plan.pipelines, self._position)
 
     # Retention
 
     def reclaim(self) -> int:
-        """Delete messages that are neither retained nor kept for people any longer; how many."""
+        """Delete messages that are neither retained nor kept for people any longer; how many.
+
+        Pipelines have had them before.
+        """
+        while self._pipelines.step() is not None:
+            pass
         before = self._clock.now() - self.plan.keep
         if self._ahead is not None:
             self._ahead.pending.outcomes()  # it may read messages that the last batch has ended

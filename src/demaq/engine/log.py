@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from demaq.diagnostics import DemaqError
+from demaq.engine.pipelines import places
+from demaq.engine.plan import plan_from_text
 from demaq.model import Message, MessageState, Origin, Slice
 from demaq.store import QueueCounts, Selection, Store, Version
 
@@ -35,6 +37,15 @@ class Trace:
             ahead.extend((depth + 1, effect) for effect in reversed(found.effects))
 
 
+@dataclass(frozen=True, slots=True)
+class PipelineStatus:
+    """A pipeline has had all messages of its queues up to a position; so many of them wait for others."""
+
+    name: str
+    position: int
+    waiting: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
     """How a store stands. `alarms` say what does not add up; `spark` is what the node told last of its use of it."""
@@ -44,6 +55,7 @@ class Status:
     queues: tuple[QueueCounts, ...]
     next_due: datetime | None
     spark: Mapping[str, Any] | None = None
+    pipelines: tuple["PipelineStatus", ...] = ()
 
     @property
     def alarms(self) -> list[str]:
@@ -127,17 +139,20 @@ class Log:
 
     def status(self) -> Status:
         versions = [version for version in self._store.versions() if version.position is not None]
+        notes = self._store.notes()
+        plan = plan_from_text(versions[-1].plan) if versions else None
         return Status(
             version=versions[-1] if versions else None,
             position=self._store.position(),
             queues=tuple(self._store.counts()),
             next_due=self._store.next_due(),
-            spark=self._spark(),
+            spark=json.loads(notes["spark"][0]) if "spark" in notes else None,
+            pipelines=tuple(
+                PipelineStatus(name, place.position, place.waiting)
+                for name, place in places(self._store).items()
+                if plan is not None and name in plan.pipelines
+            ),
         )
-
-    def _spark(self) -> Mapping[str, Any] | None:
-        note = self._store.notes().get("spark")
-        return None if note is None else json.loads(note[0])
 
 
 def _due(message: Message) -> tuple[datetime, int]:

@@ -13,6 +13,7 @@ from demaq.engine.values import key_text, value_of
 from demaq.language import Checked, Program
 from demaq.language.analysis.condition import Condition, condition_from_json
 from demaq.language.analysis.lookups import Compared
+from demaq.language.pipelines import Enriched
 from demaq.language.program import PropertyValue, Query, Rule, SharedText
 from demaq.language.rewrite.shareable import Use
 from demaq.model import (
@@ -26,6 +27,7 @@ from demaq.model import (
     QueueMode,
     Slice,
 )
+from demaq.pipelines.running.json import values_from_json, values_to_json
 from demaq.store import Index, KeyKind
 
 FORMAT = 1
@@ -136,6 +138,19 @@ class PlanRule:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlanPipeline:
+    """A pipeline from queues to queues, as text, and the facts that it is enriched with."""
+
+    name: str
+    text: str
+    enriched: Enriched
+
+    @cached_property
+    def digest(self) -> str:
+        return hashlib.sha256(json.dumps(_pipeline_to_json(self), sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     application: str
     keep: timedelta
@@ -145,6 +160,7 @@ class Plan:
     values: tuple[PlanValue, ...]
     slicings: Mapping[str, PlanSlicing]
     collections: Mapping[str, tuple[str, ...]]
+    pipelines: Mapping[str, PlanPipeline]
     modules: Mapping[str, str]
     rules: tuple[PlanRule, ...]
     schemas: Mapping[str, str]
@@ -242,6 +258,10 @@ def plan_of(checked: Checked) -> Plan:
             collection.name: tuple(_texts(sorted(root.glob(collection.pattern))))
             for collection in program.collections.values()
         },
+        pipelines={
+            found.name: PlanPipeline(name=found.name, text=found.text, enriched=found.enriched)
+            for found in program.pipelines.values()
+        },
         modules={module.name: module.prolog for module in program.modules.values()},
         rules=tuple(_rule(rule) for rule in program.rules),
         schemas=_schemas(root, program),
@@ -322,6 +342,7 @@ def _to_json(plan: Plan) -> dict[str, Any]:
         "values": [{**asdict(value), "function": _function_to_json(value.function)} for value in plan.values],
         "slicings": [asdict(slicing) for slicing in plan.slicings.values()],
         "collections": dict(plan.collections),
+        "pipelines": [_pipeline_to_json(found) for found in plan.pipelines.values()],
         "modules": dict(plan.modules),
         "rules": [
             {
@@ -370,11 +391,28 @@ def plan_from_text(text: str) -> Plan:
             for slicing in data["slicings"]
         },
         collections={name: tuple(texts) for name, texts in data["collections"].items()},
+        pipelines={found["name"]: _pipeline_from_json(found) for found in data.get("pipelines", ())},  # nor these
         modules=data["modules"],
         rules=tuple(_rule_from_json(rule) for rule in data["rules"]),
         schemas=data["schemas"],
         indexes=tuple(Index(queue, path, KeyKind(kind)) for queue, path, kind in data["indexes"]),
     )
+
+
+def _pipeline_to_json(pipeline: PlanPipeline) -> dict[str, Any]:
+    enriched = {
+        enricher: {relation: [values_to_json(row) for row in rows] for relation, rows in facts.items()}
+        for enricher, facts in pipeline.enriched.items()
+    }
+    return {"name": pipeline.name, "text": pipeline.text, "enriched": enriched}
+
+
+def _pipeline_from_json(data: dict[str, Any]) -> PlanPipeline:
+    enriched = {
+        enricher: {relation: [values_from_json(row) for row in rows] for relation, rows in facts.items()}
+        for enricher, facts in data["enriched"].items()
+    }
+    return PlanPipeline(name=data["name"], text=data["text"], enriched=enriched)
 
 
 def _queue_from_json(data: dict[str, Any]) -> PlanQueue:

@@ -27,13 +27,18 @@ class Task:
 
 @record
 class Incoming:
-    """A message from outside. With a `refusal`, it is known to be none before anybody looks at its body."""
+    """A message from outside, or from a pipeline, which also says by what it was caused, if it was.
+
+    With a `refusal`, it is known to be none before anybody looks at its body.
+    """
 
     queue: str
     body: str | bytes
     now: datetime
     properties: Mapping[str, Value] = field(default_factory=dict)
     refusal: MessageRefused | None = None
+    pipeline: str | None = None
+    cause: Message | None = None
 
 
 class Located(Protocol):

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from demaq.engine.plan import Plan
 from demaq.model import Message, NewMessage, Slice
-from demaq.store import Entry, Index, Member, MemoryStore, Processed, QueueCounts, Selection, Store, Version
+from demaq.store import Entry, Index, Member, MemoryStore, Note, Processed, QueueCounts, Selection, Store, Version
 
 _KEPT = 10_000  # messages of transient queues that are no longer retained, for people to look at
 _BLOCK = 1024  # ids reserved at once for messages that do not touch the disk
@@ -30,9 +30,12 @@ class LayeredStore:
 
     # Coming in
 
-    def append(self, messages: Sequence[NewMessage], at: datetime) -> list[int]:
+    def append(self, messages: Sequence[NewMessage], at: datetime, note: Note | None = None) -> list[int]:
         if any(not message.transient for message in messages):
             self._free = range(0)  # ids of later messages are higher than these
+        if note is not None:
+            stored = iter(self.base.append([one for one in messages if not one.transient], at, note))
+            return [next(stored) if not one.transient else self.append([one], at)[0] for one in messages]
         if not any(message.transient for message in messages):
             return self.base.append(messages, at)
         if all(message.transient for message in messages):
@@ -95,6 +98,10 @@ class LayeredStore:
     def next_due(self) -> datetime | None:
         times = [due for due in (self.base.next_due(), self._memory.next_due()) if due is not None]
         return min(times, default=None)
+
+    def processed(self, queue: str, after: int, limit: int) -> list[Message]:
+        """Of queues that are not transient: those that are have no past."""
+        return self.base.processed(queue, after, limit)
 
     def commit(self, batch: Sequence[Processed]) -> list[int]:
         made = [(message, done.at) for done in batch for message in done.produced]

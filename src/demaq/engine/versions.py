@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from demaq.engine.executor import Executor
+from demaq.engine.pipelines import unfinished
 from demaq.engine.plan import Plan, plan_from_text
 from demaq.model import Message, QueueKind
 from demaq.store import Index, Member, Store
@@ -39,7 +40,7 @@ def obstacles(plan: Plan, old: Plan | None, store: Store) -> list[str]:
                 f"the queue `{queue.name}` changes from `{before.kind.value}` to `{queue.kind.value}`, but holds "
                 f"{_count(counted.waiting, 'waiting')}: let them be processed first"
             )
-    return found
+    return found + unfinished(plan.pipelines, None if old is None else old.pipelines, store)
 
 
 def _count(number: int, what: str) -> str:

@@ -79,6 +79,8 @@ PORT = _error("DQ0604", "An interface has no port of that name.")
 SCHEMA_REFUSES = _error("DQ0605", "A rule makes a message that the schema of its queue refuses.")
 COLLECTION_EMPTY = _warning("DQ0606", "The pattern of a collection matches no file.")
 FILE_OUTSIDE = _error("DQ0607", "A file lies outside the folder of the application.")
+PIPELINE_ENDPOINT = _error("DQ0608", "A pipeline of an application does not go from queues to queues.")
+PIPELINE_FACTS = _error("DQ0609", "A file that enriches a pipeline of the application cannot be read.")
 
 # How the application will behave
 TRIGGERS_ITSELF = _warning("DQ0701", "A rule can trigger itself.")

@@ -22,7 +22,17 @@ from demaq.language.files import Files
 from demaq.language.link import link
 from demaq.language.linked import Linked, LinkedModule, LinkedRule
 from demaq.language.parser import ParsedModule, parse_module
-from demaq.language.program import Lookup, ModuleProgram, Program, PropertyValue, Query, Rule, SharedText
+from demaq.language.pipelines import PipelineFacts, examine_pipelines
+from demaq.language.program import (
+    Lookup,
+    ModuleProgram,
+    PipelineProgram,
+    Program,
+    PropertyValue,
+    Query,
+    Rule,
+    SharedText,
+)
 from demaq.language.qs import BASE_CONTEXT
 from demaq.language.rewrite.refusals import refusal
 from demaq.language.rewrite.shareable import Shareable, shareable
@@ -90,9 +100,11 @@ def _compile(application: Application, report: Report) -> Program | None:
     _remember_broken(parsed, symbols)
     linked = link(application.root, parsed, symbols, report)
     facts = tuple(rule_facts(rule) for rule in linked.rules)
-    examined = Examined(linked=linked, facts=facts, files=Files(application.root))
+    files = Files(application.root)
+    pipelines = examine_pipelines(symbols, files, report)
+    examined = Examined(linked=linked, facts=facts, pipelines=pipelines, files=files)
     _run_checks(examined, report)
-    program = _program(application, linked, facts, examined.refused, report)
+    program = _program(application, examined, report)
     apply_allowances((module.syntax for module in linked.modules), report)
     return program
 
@@ -115,6 +127,7 @@ def _remember_broken(parsed: tuple[tuple[ParsedModule, StaticContext], ...], sym
         "property": symbols.properties,  # type: ignore[dict-item]
         "slicing": symbols.slicings,  # type: ignore[dict-item]
         "collection": symbols.collections,  # type: ignore[dict-item]
+        "pipeline": symbols.pipelines,  # type: ignore[dict-item]
         "rule": symbols.rules,  # type: ignore[dict-item]
     }
     for module, _ in parsed:
@@ -144,20 +157,14 @@ def _saxon() -> Saxon:
     return Saxon()
 
 
-def _program(
-    application: Application,
-    linked: Linked,
-    facts: tuple[RuleFacts, ...],
-    refused: frozenset[int],
-    report: Report,
-) -> Program:
-    symbols = linked.symbols
+def _program(application: Application, examined: Examined, report: Report) -> Program:
+    linked, symbols = examined.linked, examined.symbols
     texts: dict[int, Query] = {}
     modules: dict[str, ModuleProgram] = {}
-    code = {module.name: module_code(module, symbols, refused) for module in linked.modules}
+    code = {module.name: module_code(module, symbols, examined.refused) for module in linked.modules}
     for module in linked.modules:
         modules[module.name] = _compile_module(module, linked, code[module.name], texts, report)
-    by_rule = {id(fact.rule): fact for fact in facts}
+    by_rule = {id(fact.rule): fact for fact in examined.facts}
     return Program(
         name=application.name,
         description=application.configuration.description,
@@ -176,6 +183,7 @@ def _program(
         ),
         slicings=symbols.slicings.mapping(),
         collections=symbols.collections.mapping(),
+        pipelines={found.name: _pipeline(found) for found in examined.pipelines if found.program is not None},
         modules=modules,
         rules=tuple(
             _rule(by_rule[id(rule)], texts[id(rule)], _lookups(rule, code[rule.module.name]), symbols)
@@ -185,6 +193,18 @@ def _program(
             queue.name: _error_queues((queue.errorqueue, _module_errors(queue, linked)), queue)
             for queue in symbols.queues
         },
+    )
+
+
+def _pipeline(facts: PipelineFacts) -> PipelineProgram:
+    assert facts.source is not None
+    return PipelineProgram(
+        name=facts.name,
+        file=facts.file,
+        text=facts.source.text,
+        inputs=facts.inputs,
+        outputs=facts.outputs,
+        enriched=facts.enriched,
     )
 
 

@@ -15,6 +15,7 @@ from demaq.model import (
     SYSTEM_PROPERTIES,
     Collection,
     Interface,
+    Pipeline,
     Property,
     PropertyMode,
     Queue,
@@ -44,6 +45,7 @@ def define(modules: Iterable[tuple[t.ModuleSyntax, StaticContext]], report: Repo
         t.PropertyStatement,
         t.SlicingStatement,
         t.CollectionStatement,
+        t.PipelineStatement,
         t.RuleStatement,
     ):
         for statement, context in statements:
@@ -76,6 +78,7 @@ class _Definer:
             t.PropertyStatement: self._property,
             t.SlicingStatement: self._slicing,
             t.CollectionStatement: self._collection,
+            t.PipelineStatement: self._pipeline,
             t.RuleStatement: self._rule,
         }
 
@@ -205,7 +208,7 @@ class _Definer:
                     )
                 seen[key] = queue
 
-    # Slicings, collections, rules
+    # Slicings, collections, pipelines, rules
 
     def _slicing(self, statement: t.SlicingStatement, context: StaticContext) -> None:
         name = symbol(statement.name, context)
@@ -238,6 +241,12 @@ class _Definer:
         name = symbol(statement.name, context)
         collection = Collection(name=name, pattern=statement.pattern.path)
         self._add(self._symbols.collections, statement.name, name, collection)
+
+    def _pipeline(self, statement: t.PipelineStatement, context: StaticContext) -> None:
+        name = symbol(statement.name, context)
+        pipeline = Pipeline(name=name, file=statement.file.path)
+        if self._add(self._symbols.pipelines, statement.name, name, pipeline):
+            self._symbols.pipeline_statements[name] = statement
 
     def _rule(self, statement: t.RuleStatement, context: StaticContext) -> None:
         name = symbol(statement.name, context)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from demaq.language.analysis.facts import RuleFacts
 from demaq.language.files import Files
 from demaq.language.linked import Linked, LinkedModule, LinkedValue
+from demaq.language.pipelines import PipelineFacts
 from demaq.language.symbols import Symbols
 from demaq.xquery.tree import Node, VarDecl, walk
 
@@ -14,6 +15,7 @@ from demaq.xquery.tree import Node, VarDecl, walk
 class Examined:
     linked: Linked
     facts: tuple[RuleFacts, ...]
+    pipelines: tuple[PipelineFacts, ...]
     files: Files
     _refused: set[int] = field(default_factory=set)
     _values: dict[str, list[LinkedValue]] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from demaq.language.analysis.lookups import Compared
 from demaq.language.analysis.origin import tells_origin
 from demaq.language.analysis.reads import Reads
 from demaq.language.analysis.writes import Writes
+from demaq.language.pipelines import Enriched
 from demaq.language.rewrite.shareable import Use
 from demaq.model import Collection, Limits, Property, Queue, Slicing
 from demaq.xquery.printer import Stretch
@@ -103,6 +104,18 @@ class PropertyValue:
     query: Query
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineProgram:
+    """A pipeline from queues to queues: its text, and the facts that it is enriched with, by enricher and relation."""
+
+    name: str
+    file: str
+    text: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    enriched: Enriched
+
+
 @dataclass(frozen=True, kw_only=True)
 class Program:
     """`error_queues` says for each queue where errors go that no rule has made, the first that applies first."""
@@ -116,6 +129,7 @@ class Program:
     values: tuple[PropertyValue, ...]
     slicings: Mapping[str, Slicing]
     collections: Mapping[str, Collection]
+    pipelines: Mapping[str, PipelineProgram]
     modules: Mapping[str, ModuleProgram]
     rules: tuple[Rule, ...]
     error_queues: Mapping[str, tuple[str, ...]]

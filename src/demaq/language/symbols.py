@@ -6,12 +6,13 @@ from typing import Generic, TypeVar
 
 from demaq.diagnostics import Span, did_you_mean, nearest
 from demaq.language.qs import SYS
-from demaq.language.tree import PropertyStatement, QueueStatement, SlicingStatement
+from demaq.language.tree import PipelineStatement, PropertyStatement, QueueStatement, SlicingStatement
 from demaq.model import (
     SETTABLE_PROPERTIES,
     SYSTEM_ERRORS,
     SYSTEM_PROPERTIES,
     Collection,
+    Pipeline,
     Property,
     Queue,
     Slicing,
@@ -78,11 +79,13 @@ class Symbols:
     properties: Table[Property] = field(default_factory=lambda: Table("properties"))
     slicings: Table[Slicing] = field(default_factory=lambda: Table("slicings"))
     collections: Table[Collection] = field(default_factory=lambda: Table("collections"))
+    pipelines: Table[Pipeline] = field(default_factory=lambda: Table("pipelines"))
     events: Table[str] = field(default_factory=lambda: Table("events"))
     rules: Table[str] = field(default_factory=lambda: Table("rules"))
     queue_statements: dict[str, QueueStatement] = field(default_factory=dict)
     property_statements: dict[str, PropertyStatement] = field(default_factory=dict)
     slicing_statements: dict[str, SlicingStatement] = field(default_factory=dict)
+    pipeline_statements: dict[str, PipelineStatement] = field(default_factory=dict)
     _slicings_by_queue: dict[str, list[Slicing]] = field(default_factory=dict)
 
     def property_type(self, name: str) -> str | None:

@@ -148,6 +148,11 @@ class CollectionStatement(Statement):
 
 
 @dataclass(frozen=True, slots=True)
+class PipelineStatement(Statement):
+    file: FileName
+
+
+@dataclass(frozen=True, slots=True)
 class RuleStatement(Statement):
     target: Name
     errorqueue: Name | None

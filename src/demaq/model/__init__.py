@@ -4,6 +4,7 @@ from demaq.model.clock import Clock, ManualClock, SystemClock
 from demaq.model.collection import Collection
 from demaq.model.limits import Limits
 from demaq.model.message import Message, MessageState, NewMessage, Origin, Slice, Staged
+from demaq.model.pipeline import Pipeline
 from demaq.model.property import (
     COMMUNICATION_PROPERTIES,
     ECHO_PROPERTIES,
@@ -42,6 +43,7 @@ __all__ = [
     "MessageState",
     "NewMessage",
     "Origin",
+    "Pipeline",
     "Property",
     "PropertyMode",
     "PropertyValues",

@@ -17,6 +17,7 @@ class Origin(Enum):
     RULE = "rule"  # a rule made it
     TIMER = "timer"  # an echo queue gave it on, when its time had come
     ERROR = "error"  # the system made it, about something that went wrong
+    PIPELINE = "pipeline"  # a pipeline put it into a queue
     RETRY = "retry"  # somebody asked for a message that failed to be processed again
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from demaq.model import Message, MessageState, NewMessage, Slice
 from demaq.store.effects import effects
 from demaq.store.errors import Conflict, StoreError
-from demaq.store.port import HEAD, Entry, Index, Member, Processed, QueueCounts, Selection, Version
+from demaq.store.port import HEAD, Entry, Index, Member, Note, Processed, QueueCounts, Selection, Version
 
 
 class MemoryStore:
@@ -44,7 +44,9 @@ class MemoryStore:
 
     # Coming in
 
-    def append(self, messages: Sequence[NewMessage], at: datetime) -> list[int]:
+    def append(self, messages: Sequence[NewMessage], at: datetime, note: Note | None = None) -> list[int]:
+        if note is not None:
+            self.note(*note, at)
         first = self.reserve(len(messages))
         ids = list(range(first, first + len(messages)))
         for number, message in zip(ids, messages, strict=True):
@@ -121,6 +123,10 @@ class MemoryStore:
 
     def next_due(self) -> datetime | None:
         return self._timers[0][0] if self._timers else None
+
+    def processed(self, queue: str, after: int, limit: int) -> list[Message]:
+        own = (one for one in self._messages.values() if one.queue == queue and (one.position or 0) > after)
+        return sorted(own, key=lambda one: one.position or 0)[:limit]
 
     def commit(self, batch: Sequence[Processed]) -> list[int]:
         for done in batch:

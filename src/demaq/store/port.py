@@ -37,6 +37,10 @@ class Entry:
     value: str
 
 
+Note = tuple[str, str]
+"""A name, and a text for whoever asks for it. A later one takes the place of one with the same name."""
+
+
 @record
 class Member:
     """A processed message, by position and id."""
@@ -165,8 +169,11 @@ class Store(Reader, Protocol):
 
     # Coming in
 
-    def append(self, messages: Sequence[NewMessage], at: datetime) -> list[int]:
-        """Put messages from outside into the log, in one transaction. They are durable when this returns."""
+    def append(self, messages: Sequence[NewMessage], at: datetime, note: Note | None = None) -> list[int]:
+        """Put messages from outside into the log, in one transaction. They are durable when this returns.
+
+        A note is left in the same transaction.
+        """
 
     def append_once(self, query: str, batch: int, messages: Sequence[NewMessage], at: datetime) -> list[int] | None:
         """The same for a batch that may be tried again: None, and nothing changes, if it came in before."""
@@ -207,6 +214,9 @@ class Store(Reader, Protocol):
 
     def next_due(self) -> datetime | None:
         """When the next message of an echo queue is due."""
+
+    def processed(self, queue: str, after: int, limit: int) -> list[Message]:
+        """The next messages of a queue that were processed after a position, in the order of positions."""
 
     def commit(self, batch: Sequence[Processed]) -> list[int]:
         """Make a batch's results durable, in one transaction; the ids of the messages produced, in their order.

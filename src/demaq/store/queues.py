@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import closing
 
 from demaq.store.address import open_store
-from demaq.store.port import Selection
 
 _AT_ONCE = 5000
 
@@ -23,14 +22,8 @@ class StoredQueues:
 
     def documents(self, queue: str) -> Iterator[tuple[int, str]]:
         """The messages of a queue that were processed, in the order of their positions, with their ids."""
-        places: list[tuple[int, int]] = []
         after = 0
         with closing(open_store(self.url, read_only=True)) as store:
-            while found := store.select(Selection(queue=queue, everything=True, after=after, limit=_AT_ONCE)):
-                places += [(message.position, message.id) for message in found if message.position is not None]
-                after = found[-1].id
-            ids = [number for _, number in sorted(places)]
-            for start in range(0, len(ids), _AT_ONCE):
-                some = ids[start : start + _AT_ONCE]
-                bodies = store.bodies(some)
-                yield from ((number, bodies[number]) for number in some)
+            while found := store.processed(queue, after, _AT_ONCE):
+                yield from ((message.id, message.body) for message in found)
+                after = found[-1].position or 0

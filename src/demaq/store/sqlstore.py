@@ -11,7 +11,19 @@ from typing import Any
 from demaq.model import Message, NewMessage, Slice, Staged
 from demaq.store.effects import Effects, effects
 from demaq.store.errors import Conflict, StoreError
-from demaq.store.port import HEAD, Entry, Index, KeyKind, Member, Processed, QueueCounts, Reset, Selection, Version
+from demaq.store.port import (
+    HEAD,
+    Entry,
+    Index,
+    KeyKind,
+    Member,
+    Note,
+    Processed,
+    QueueCounts,
+    Reset,
+    Selection,
+    Version,
+)
 from demaq.store.rows import MADE, indexed, made_row, to_message, to_micros, to_time
 from demaq.store.scan import Constraint, Dialect, Op, Scan, conditions, query
 from demaq.store.sql import COLUMNS
@@ -86,11 +98,13 @@ class SqlStore(ABC):
 
     # Coming in
 
-    def append(self, messages: Sequence[NewMessage], at: datetime) -> list[int]:
-        if not messages:
+    def append(self, messages: Sequence[NewMessage], at: datetime, note: Note | None = None) -> list[int]:
+        if not messages and note is None:
             return []
         with self._transaction():
-            return self._append(messages, at)
+            if note is not None:
+                self._note(note, at)
+            return self._append(messages, at) if messages else []
 
     def append_once(self, query: str, batch: int, messages: Sequence[NewMessage], at: datetime) -> list[int] | None:
         with self._transaction():
@@ -164,6 +178,9 @@ class SqlStore(ABC):
     def next_due(self) -> datetime | None:
         ((due,),) = self._rows("next_due")
         return None if due is None else to_time(due)
+
+    def processed(self, queue: str, after: int, limit: int) -> list[Message]:
+        return [to_message(row) for row in self._rows("processed", queue=queue, after=after, limit=limit)]
 
     def commit(self, batch: Sequence[Processed]) -> list[int]:
         total = sum(len(done.produced) for done in batch)
@@ -428,7 +445,11 @@ class SqlStore(ABC):
 
     def note(self, name: str, text: str, at: datetime) -> None:
         with self._transaction():
-            self._run("set_note", [{"name": name, "text": text, "at": to_micros(at)}])
+            self._note((name, text), at)
+
+    def _note(self, note: Note, at: datetime) -> None:
+        name, text = note
+        self._run("set_note", [{"name": name, "text": text, "at": to_micros(at)}])
 
     def notes(self) -> dict[str, tuple[str, datetime]]:
         return {name: (text, to_time(at)) for name, text, at in self._rows("notes")}

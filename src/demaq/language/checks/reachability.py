@@ -26,6 +26,7 @@ def _check_unreachable(examined: Examined, report: Report) -> None:
     if any(write.echo_target is None and _is_echo(examined, write.queue) for write in writes):
         return  # a target that is computed may be any queue
     fed = {target for write in writes for target in _targets(write)}
+    fed.update(queue for pipeline in examined.pipelines for queue in pipeline.outputs)
     gateways = {queue.name for queue in symbols.queues if queue.kind is QueueKind.INCOMING_GATEWAY}
     local = {queue.name for queue in symbols.queues if queue.kind is QueueKind.BASIC}
     reached = _closure(examined, (gateways or local) | _error_queues(examined) | {SYSTEM_ERRORS.name})
@@ -53,12 +54,15 @@ def _is_echo(examined: Examined, name: str) -> bool:
 
 
 def _closure(examined: Examined, reached: set[str]) -> set[str]:
-    """The queues that messages reach from these, along the rules."""
+    """The queues that messages reach from these, along rules and pipelines."""
     leads_to: dict[str, set[str]] = {}
     for facts in examined.facts:
         targets = {target for write in facts.writes.messages for target in _targets(write)}
         for queue in facts.rule.input_queues:
             leads_to.setdefault(queue, set()).update(targets)
+    for pipeline in examined.pipelines:
+        for queue in pipeline.inputs:
+            leads_to.setdefault(queue, set()).update(pipeline.outputs)
     grown = set(reached)
     pending = list(grown)
     while pending:
@@ -75,6 +79,7 @@ def _check_unused(examined: Examined, report: Report) -> None:
     read = {access.queue for facts in examined.facts for access in facts.reads.queues}
     if None in read:
         return  # a name that is computed may be any
+    read.update(queue for pipeline in examined.pipelines for queue in pipeline.inputs)
     errors = _error_queues(examined)
     for name, statement in symbols.queue_statements.items():
         queue = symbols.queues.get(name)

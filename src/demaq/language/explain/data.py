@@ -37,6 +37,15 @@ def program_data(program: Program) -> dict[str, Any]:
         "collections": [
             {"name": collection.name, "pattern": collection.pattern} for collection in program.collections.values()
         ],
+        "pipelines": [
+            {
+                "name": pipeline.name,
+                "file": pipeline.file,
+                "inputs": list(pipeline.inputs),
+                "outputs": list(pipeline.outputs),
+            }
+            for pipeline in program.pipelines.values()
+        ],
         "rules": _rules(program.rules, functions(program, program.queues)),
     }
 

@@ -22,6 +22,7 @@ def flow(program: Program, paint: Paint = plain) -> str:
     blocks = ["\n".join(_queue_block(program.queues[name], program, names, paint)) for name in _reading_order(program)]
     blocks += ["\n".join(_slicing_block(name, program, names, paint)) for name in program.slicings]
     blocks += ["\n".join(_collections(program, names, paint))] if program.collections else []
+    blocks += ["\n".join(_pipelines(program, names, paint))] if program.pipelines else []
     meanings = names.meanings()
     blocks += [f"prefixes: {meanings}"] if meanings else []
     return "\n\n".join([paint(heading, "bold"), *blocks])
@@ -33,6 +34,7 @@ def _counts(program: Program) -> str:
         (len(program.slicings), "slicing"),
         (len(program.rules), "rule"),
         (len(program.collections), "collection"),
+        (len(program.pipelines), "pipeline"),
     )
     return ", ".join(f"{number} {what}{'' if number == 1 else 's'}" for number, what in counts if number)
 
@@ -82,6 +84,14 @@ def _collections(program: Program, names: Names, paint: Paint) -> Iterator[str]:
         readers = [names(rule.name) for rule in program.rules if collection.name in rule.reads.collections]
         read = f", read by {', '.join(readers)}" if readers else ""
         yield f"▤ {paint(shown, 'bold')}{' ' * (width - len(shown))}  collection, {collection.pattern}{read}"
+
+
+def _pipelines(program: Program, names: Names, paint: Paint) -> Iterator[str]:
+    width = max(len(names(name)) for name in program.pipelines)
+    for pipeline in program.pipelines.values():
+        shown = names(pipeline.name)
+        way = f"{', '.join(pipeline.inputs)} {paint('──▶', 'frame')} {', '.join(pipeline.outputs)}"
+        yield f"◇ {paint(shown, 'bold')}{' ' * (width - len(shown))}  pipeline, {pipeline.file}: {way}"
 
 
 def _rules(rules: list[Rule], names: Names, paint: Paint) -> Iterator[str]:

@@ -23,7 +23,7 @@ _LEGEND = (
 
 
 def program_graph(program: Program) -> Graph:
-    """Every queue, slicing, collection and rule, and how messages go between them."""
+    """Every queue, slicing, collection, pipeline and rule, and how messages go between them."""
     edges = tuple(dict.fromkeys(_edges(program)))
     used = {end for edge in edges for end in (edge.source, edge.target)}
     fed = {edge.target for edge in edges}
@@ -52,6 +52,10 @@ def _collection(name: str) -> str:
     return f"collection {name}"
 
 
+def _pipeline(name: str) -> str:
+    return f"pipeline {name}"
+
+
 _SYSTEM_ERRORS = _queue(SYSTEM_ERRORS.name)
 
 
@@ -77,6 +81,15 @@ def _nodes(program: Program, names: Names, fed: set[str]) -> Iterator[Node]:
             tone=Tone.MUTED,
             note=f"collection\n{collection.pattern}",
             tooltip=f"collection {collection.name}",
+        )
+    for pipeline in program.pipelines.values():
+        yield Node(
+            id=_pipeline(pipeline.name),
+            label=names(pipeline.name),
+            shape=Shape.ROUNDED,
+            tone=Tone.COOL,
+            note=f"pipeline\n{pipeline.file}",
+            tooltip=f"pipeline {pipeline.name}",
         )
     for rule in program.rules:
         yield Node(
@@ -121,6 +134,9 @@ def _edges(program: Program) -> Iterator[Edge]:
                 yield Edge(source=_queue(queue), target=_slicing(slicing.name), line=Line.DASHED)
     for rule in program.rules:
         yield from _rule_edges(rule)
+    for pipeline in program.pipelines.values():
+        yield from (Edge(source=_queue(name), target=_pipeline(pipeline.name)) for name in pipeline.inputs)
+        yield from (Edge(source=_pipeline(pipeline.name), target=_queue(name)) for name in pipeline.outputs)
     yield from _error_edges(program)
 
 

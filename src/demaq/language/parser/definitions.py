@@ -1,9 +1,10 @@
-"""`create property`, `create slicing`, `create collection` and `create rule`."""
+"""`create property`, `create slicing`, `create collection`, `create pipeline` and `create rule`."""
 
 from demaq.language.parser.errors import expression
 from demaq.language.parser.names import file_name
 from demaq.language.tree import (
     CollectionStatement,
+    PipelineStatement,
     PropertyStatement,
     RuleStatement,
     SlicingStatement,
@@ -52,6 +53,13 @@ def collection(p: Parser, start: int) -> Statement:
     p.expect("from", help='a collection names its files: `create collection prices from "prices/*.xml"`')
     pattern = file_name(p, "a pattern of file names in quotes")
     return CollectionStatement(p.span(start), name, pattern)
+
+
+def pipeline(p: Parser, start: int) -> Statement:
+    name = p.name("the name of the pipeline")
+    p.expect("from", help='a pipeline names its file: `create pipeline demand from "demand.lila"`')
+    file = file_name(p, "the name of a `.lila` file, in quotes")
+    return PipelineStatement(p.span(start), name, file)
 
 
 _REACTS = "a rule reacts when something holds: `if (…) then do …`"

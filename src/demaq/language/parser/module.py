@@ -13,6 +13,7 @@ from demaq.language.parser.errors import ExpressionSyntaxError, xquery
 from demaq.language.tree import (
     CollectionStatement,
     ModuleSyntax,
+    PipelineStatement,
     PropertyStatement,
     QueueStatement,
     RuleStatement,
@@ -26,12 +27,13 @@ from demaq.xquery.parser import DECLARATIONS, Kind, Parser, Token, begins_declar
 from demaq.xquery.recursion import deep_recursion
 from demaq.xquery.tree import Declaration, Name, walk
 
-# The place for further statements: message types, events and pipelines get an entry here.
+# The place for further statements: message types and events get an entry here.
 STATEMENTS: dict[str, Callable[[Parser, int], Statement]] = {
     "queue": queues.queue,
     "property": definitions.property_,
     "slicing": definitions.slicing,
     "collection": definitions.collection,
+    "pipeline": definitions.pipeline,
     "rule": definitions.rule,
 }
 
@@ -40,6 +42,7 @@ _KINDS: dict[type[Statement], str] = {
     PropertyStatement: "property",
     SlicingStatement: "slicing",
     CollectionStatement: "collection",
+    PipelineStatement: "pipeline",
     RuleStatement: "rule",
 }
 
@@ -242,7 +245,7 @@ class _ModuleParser:
             return _after_queue(last, token)
         if isinstance(last, PropertyStatement):
             return _after_property(token)
-        if isinstance(last, CollectionStatement):
+        if isinstance(last, CollectionStatement | PipelineStatement):
             return _QUOTES if token.text == "/" else None
         return self._after_rule(token) if isinstance(last, RuleStatement) else None
 

@@ -132,3 +132,4 @@ def _add_pieces(step: Split, state: State, pieces: list[tuple[tuple[Any, ...], s
         facts[relation].update((number, *row[1:]) for row in rows)
     arrivals = [state.arrival(step.inputs, whole) for (whole, *_), _, _ in pieces]
     state.add_channel(step.channel, facts, arrivals)
+    state.wholes[step.channel] = [whole for (whole, *_), _, _ in pieces]

@@ -17,14 +17,16 @@ Index = dict[Any, list[Row]]
 @dataclass(slots=True)
 class State:
     """`facts` are those of channels, by channel and relation, with the numbers of their messages; `entered` is what was
-    brought in of them and of enrichers. `arrivals` are the times of all messages of a channel, in order. `relations`
-    are defined by steps. In a fixpoint, `own` are its relations, `new` is what the last round found, and `growing` are
-    indexes over all that was found. `kept` is what was made for a node once, and does not change any more."""
+    brought in of them and of enrichers. `arrivals` are the times of all messages of a channel, in order, and `wholes`,
+    of a channel of parts, which messages they are parts of. `relations` are defined by steps. In a fixpoint, `own` are
+    its relations, `new` is what the last round found, and `growing` are indexes over all that was found. `kept` is what
+    was made for a node once, and does not change any more."""
 
     input: Input
     facts: dict[tuple[str, str], Rows] = field(default_factory=dict)
     entered: dict[tuple[str, str], Rows] = field(default_factory=dict)
     arrivals: dict[str, list[datetime]] = field(default_factory=dict)
+    wholes: dict[str, list[int]] = field(default_factory=dict)
     relations: dict[str, Rows] = field(default_factory=dict)
     own: frozenset[str] = frozenset()
     new: Mapping[str, Rows] = field(default_factory=dict)

@@ -9,7 +9,7 @@ still read are kept until the next batch.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
 from demaq.pipelines.plan.nodes import Channels, Node
@@ -145,6 +145,13 @@ class Batch(ABC, Generic[Channel, State]):
         if first >= self.progress.counts.get(name, 0) and not waiting:
             return None
         return self.some(self.channels[name], first, sorted(waiting))
+
+
+def times(plan: Plan) -> Iterable[tuple[str, Channels, timedelta]]:
+    """Who waits for a time to be over: the name of the reader, what it reads, and for how long."""
+    for step in plan.steps:
+        if isinstance(step, Gather) and step.time is not None:
+            yield from ((_reader(step, channels), channels, step.time) for channels in _streams(step))
 
 
 def _readers(plan: Plan) -> Iterable[tuple[str, Channels]]:

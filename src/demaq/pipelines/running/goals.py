@@ -119,6 +119,12 @@ def _earlier(path: Path) -> list[Path]:
     return found
 
 
+def documents(facts: InOrder, shapes: Sequence[Shape], endpoint: Endpoint) -> Iterator[tuple[int, str]]:
+    """The document of each message, with its number."""
+    for number, own in groupby(facts(True), itemgetter(0)):
+        yield number, "".join(pieces(_rows(own), endpoint.format, shapes, endpoint.options))
+
+
 def _rows(facts: Iterable[Sent]) -> Iterator[tuple[int, tuple[Any, ...]]]:
     return ((which, row) for _, which, row in facts)
 

@@ -18,10 +18,12 @@ from demaq.pipelines.running.batches import Batch
 
 @dataclass(slots=True)
 class RowChannel:
-    """Messages: facts by relation, which begin with the number of the message, and when each message came."""
+    """Messages: facts by relation, which begin with the number of the message, when each message came, and, if somebody
+    wants to know, what caused it."""
 
     facts: dict[str, list[Row]] = field(default_factory=dict)
     arrivals: dict[int, datetime] = field(default_factory=dict)
+    causes: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,17 @@ class RowBatch(Batch[RowChannel, RowState]):
             for group in step.groups
         }
         arrivals = dict(enumerate(state.inner.arrivals[step.channel], first))
-        return RowChannel(facts, arrivals), len(arrivals)
+        causes = {
+            number: cause
+            for number, whole in enumerate(state.inner.wholes[step.channel], first)
+            if (cause := self.cause(step.inputs, (state.numbers or [0])[whole])) is not None
+        }
+        return RowChannel(facts, arrivals, causes), len(arrivals)
+
+    def cause(self, channels: Channels, number: int) -> int | None:
+        """What caused a message; if it is made of several, the last of their causes."""
+        known = (self.channels[name].causes.get(number) for name in channels if name in self.channels)
+        return max((cause for cause in known if cause is not None), default=None)
 
     def gather(
         self, step: Gather, states: Mapping[Channels, RowState], first: int, now: datetime | None
@@ -89,6 +101,9 @@ class RowBatch(Batch[RowChannel, RowState]):
             for relation, rows in merged([messages[id] for id in ids], step.strategy).items():
                 found.facts[relation] += [(number, *map(leaving, row)) for row in rows]
             found.arrivals[number] = arrival
+            causes = [cause for id in ids if (cause := self.cause(*id)) is not None]
+            if causes:
+                found.causes[number] = max(causes)
             for id in ids:
                 del waiting[id]
         left: dict[Channels, list[int]] = {}
@@ -105,7 +120,7 @@ class RowBatch(Batch[RowChannel, RowState]):
     def together(self, one: RowChannel, other: RowChannel) -> RowChannel:
         names = dict.fromkeys((*one.facts, *other.facts))
         facts = {name: [*one.facts.get(name, ()), *other.facts.get(name, ())] for name in names}
-        return RowChannel(facts, {**one.arrivals, **other.arrivals})
+        return RowChannel(facts, {**one.arrivals, **other.arrivals}, {**one.causes, **other.causes})
 
     def some(self, channel: RowChannel, first: int, also: Sequence[int]) -> RowChannel:
         others = set(also)
@@ -113,7 +128,7 @@ class RowBatch(Batch[RowChannel, RowState]):
             name: [row for row in rows if row[0] >= first or row[0] in others] for name, rows in channel.facts.items()
         }
         arrivals = {number: time for number, time in channel.arrivals.items() if number >= first or number in others}
-        return RowChannel(facts, arrivals)
+        return RowChannel(facts, arrivals, {number: channel.causes[number] for number in arrivals if channel.causes})
 
 
 def _chosen(channel: RowChannel, places: Mapping[int, int]) -> Messages:

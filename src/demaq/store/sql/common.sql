@@ -50,6 +50,9 @@ order by rank desc, priority desc, id limit :limit;
 select count(*) from (select id from message where position is null and due is null
                       order by rank desc, priority desc, id limit :limit) as next;
 
+-- name: processed
+select {columns} from message where position > :after and queue = :queue order by position limit :limit;
+
 -- name: next_due
 select min(due) from message where position is null and due is not null;
 
