@@ -1,6 +1,7 @@
 """`demaq pipeline`"""
 
 import sys
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import click
@@ -10,13 +11,13 @@ from demaq.cli.output import FINDINGS, MISUSE, count, fail, paint, print_json, p
 from demaq.cli.streaming import Ending, run_stream
 from demaq.diagnostics import Severity
 from demaq.drawing import Graph, to_mermaid, to_svg
+from demaq.engine.queues import Queues
 from demaq.pipelines import CheckedPipeline, PipelineNotFound, Program, check_pipeline
 from demaq.pipelines.explain import dependencies_drawing, overview, pipeline_data, routes_drawing
 from demaq.pipelines.optimise import optimise
 from demaq.pipelines.plan import print_plan
 from demaq.pipelines.planner import plan_program
 from demaq.pipelines.running.endpoints import Endpoints
-from demaq.store.queues import StoredQueues
 
 
 @click.group()
@@ -110,7 +111,7 @@ def explain(file: str, as_json: bool, mermaid: bool, svg: str | None, graph: str
     show_default=True,
     help="Where it runs: auto (in memory if little is to be read), off, local[2], spark://…",
 )
-@click.option("--store", help="The store with the queues that the pipeline reads: sqlite:///FILE or postgresql://…")
+@click.option("--store", help="The store with the queues of the pipeline: sqlite:///FILE or postgresql://…")
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON; a line for each batch of a stream.")
 @click.option("--stream", is_flag=True, help="Go on with files that come, until it is stopped.")
 @click.option("--until-idle", is_flag=True, help="With --stream: end when all files that are there are done.")
@@ -140,20 +141,18 @@ def run(
         fail("--until-idle, --complete and --checkpoint are for --stream")
     if stream and show:
         fail("--show is not for --stream: facts are different with every batch")
-    if stream and store is not None:
-        fail("--store is not for --stream: queues cannot be part of a stream in this version")
     result = _checked(file)
     if result.program is None:
         print_report(result.report, err=True)
         click.echo(f"{result.name}: {summary(result.report)}; it cannot run", err=True)
         sys.exit(FINDINGS)
-    queues = None if store is None else StoredQueues(store)
-    endpoints = Endpoints(result.program, Path(file).parent if folder is None else Path(folder), queues)
-    if stream:
-        ending = Ending.COMPLETE if complete else Ending.IDLE if until_idle else Ending.STOPPED
-        place = Path(checkpoint or Path(file).parent / ".demaq" / Path(file).stem)
-        run_stream(endpoints, place, is_strict=strict, where=where, as_json=as_json, every=every, ending=ending)
-    run_pipeline(endpoints, file, show=show, is_strict=strict, where=where, as_json=as_json)
+    with nullcontext() if store is None else closing(Queues(store)) as queues:
+        endpoints = Endpoints(result.program, Path(file).parent if folder is None else Path(folder), queues)
+        if stream:
+            ending = Ending.COMPLETE if complete else Ending.IDLE if until_idle else Ending.STOPPED
+            place = Path(checkpoint or Path(file).parent / ".demaq" / Path(file).stem)
+            run_stream(endpoints, place, is_strict=strict, where=where, as_json=as_json, every=every, ending=ending)
+        run_pipeline(endpoints, file, show=show, is_strict=strict, where=where, as_json=as_json)
 
 
 def _checked(file: str) -> CheckedPipeline:

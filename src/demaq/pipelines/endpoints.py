@@ -9,7 +9,7 @@ from demaq.pipelines import tree as t
 from demaq.pipelines.program import Endpoint
 from demaq.pipelines.secrets import masked
 from demaq.pipelines.values import Value
-from demaq.pipelines.vocabulary import ENDPOINT_OPTIONS, Format
+from demaq.pipelines.vocabulary import AUTHORIZATION, ENDPOINT_OPTIONS, Format
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _CONFIGURED = re.compile(r"\$([^\W\d]\w*)")
@@ -47,7 +47,7 @@ def endpoint(annotation: t.From | t.Enrich | t.To, report: Report) -> Endpoint:
         path=path.removeprefix("//") if name == "file" else path,
         format=format_ or _ENDINGS.get(ending) or _SCHEMES.get(name, Format.JSON),
         options=options,
-        configured=tuple(dict.fromkeys(_CONFIGURED.findall(uri))),
+        configured=tuple(dict.fromkeys(_CONFIGURED.findall(f"{uri} {options.get(AUTHORIZATION, '')}"))),
     )
 
 
@@ -112,4 +112,10 @@ class _Words:
         self._report.say(code, option.name.span, message, help=did_you_mean(name, known, what))
 
 
-_EXAMPLES = {"header": "false", "delimiter": '";"', "table": '"players"'}
+_EXAMPLES = {
+    "header": "false",
+    "delimiter": '";"',
+    "table": '"players"',
+    "authorization": '"Bearer $token"',
+    "every": "30",
+}

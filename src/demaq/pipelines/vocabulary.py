@@ -61,6 +61,8 @@ COMPARISONS = ("<", ">", "<=", ">=", "=", "==", "!=")
 
 COMPLETION_TIME, COMPLETION_SIZE, COMPLETION = COMPLETIONS = ("completionTime", "completionSize", "completion")
 
+AUTHORIZATION, EVERY = "authorization", "every"
+
 # The options of an endpoint, and what type their values have; None for a word that stands alone.
 ENDPOINT_OPTIONS = MappingProxyType(
     {
@@ -68,6 +70,8 @@ ENDPOINT_OPTIONS = MappingProxyType(
         "header": ValueType.BOOLEAN,  # whether the first line of CSV has the names
         "delimiter": ValueType.TEXT,  # what stands between the values of CSV
         "table": ValueType.TEXT,  # the table of a database, if it is not called like the relation
+        AUTHORIZATION: ValueType.TEXT,  # what a service wants to be told of who asks
+        EVERY: ValueType.INTEGER,  # seconds between two times that a stream asks a service
     }
 )
 

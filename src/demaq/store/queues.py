@@ -1,6 +1,6 @@
 """The messages of queues, for those who read them as documents."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 from demaq.store.address import open_store
@@ -20,10 +20,14 @@ class StoredQueues:
             counted = store.ledger().get(queue)
         return 0 if counted is None else counted.outside + counted.produced
 
-    def documents(self, queue: str) -> Iterator[tuple[int, str]]:
-        """The messages of a queue that were processed, in the order of their positions, with their ids."""
-        after = 0
+    def documents(self, queue: str, positions: Sequence[int] | None = None) -> Iterator[tuple[int, str]]:
+        """The messages of a queue that were processed, in the order of their positions, with their ids; or some."""
+        after = 0 if positions is None else min(positions, default=0) - 1
+        wanted = None if positions is None else set(positions)
+        left = None if wanted is None else len(wanted)
         with closing(open_store(self.url, read_only=True)) as store:
-            while found := store.processed(queue, after, _AT_ONCE):
-                yield from ((message.id, message.body) for message in found)
+            while left != 0 and (found := store.processed(queue, after, _AT_ONCE)):
+                some = [message for message in found if wanted is None or message.position in wanted]
+                yield from ((message.id, message.body) for message in some)
                 after = found[-1].position or 0
+                left = None if left is None else left - len(some)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 from demaq.cli import main
 from demaq.pipelines import compile_pipeline
 from demaq.pipelines.errors import InputWrong, PipelineFailed
+from demaq.pipelines.running import http
 from demaq.pipelines.running.endpoints import Endpoints
 from demaq.pipelines.running.goals import GoalRefused
 from demaq.pipelines.running.memory import SMALL, run_here
@@ -20,6 +22,7 @@ from demaq.pipelines.running.report import Done
 from demaq.spark.pipelines.streams.progress import Checkpoint
 from demaq.spark.pipelines.streams.stream import Stream
 from spark.pipelines.kills import campaign
+from unit.pipelines.running.services import service
 
 TEXT = """
 @from("file:events of today", json) { e(k: integer, v: text, at: datetime). }
@@ -243,3 +246,38 @@ def test_a_stream_that_is_killed_loses_and_doubles_nothing(tmp_path: Path) -> No
     assert report.problems == []
     assert report.batches >= 2
     assert report.files > 10
+
+
+def test_a_service_is_asked_by_a_stream(tmp_path: Path, spark: Any) -> None:
+    with service() as there:
+        there.document = b'{"id": 1}'
+        text = f"@from({there.url}/orders, json, every=1) {{ o(id: integer). }}\n@to({there.url}/done) {{ o }}\n"
+        (tmp_path / "p.lila").write_text(text, encoding="utf-8")
+
+        def stream() -> Stream:
+            return Stream(Endpoints(compile_pipeline(tmp_path / "p.lila"), tmp_path), tmp_path / "checkpoint", spark)
+
+        stream().run_until_idle()
+        stream().run_until_idle()  # nothing is new
+        there.document = b'{"id": 2}'
+        deadline = time.monotonic() + 60
+        stream().run(0.1, lambda: len(there.posted) == 2 or time.monotonic() > deadline)
+        assert [body for _, _, body in there.posted] == ['[\n  {"id": 1}\n]\n', '[\n  {"id": 2}\n]\n']
+        keys = [headers["idempotency-key"] for _, headers, _ in there.posted]
+        assert len(set(keys)) == 2
+
+
+def test_a_stream_goes_on_while_a_service_does_not_answer(tmp_path: Path, spark: Any) -> None:
+    told: list[Done] = []
+    with service() as there, patch.object(http, "_PAUSES", ()):
+        there.document, there.statuses = b'{"id": 1}', [503, 503]
+        text = f"@from({there.url}/orders, json, every=1) {{ o(id: integer). }}\n@to(out.jsonl) {{ o }}\n"
+        (tmp_path / "p.lila").write_text(text, encoding="utf-8")
+        endpoints = Endpoints(compile_pipeline(tmp_path / "p.lila"), tmp_path)
+        stream = Stream(endpoints, tmp_path / "checkpoint", spark, tell=told.append)
+        deadline = time.monotonic() + 60
+        stream.run(0.1, lambda: (tmp_path / "out.jsonl").exists() or time.monotonic() > deadline)
+    assert (tmp_path / "out.jsonl").read_text() == '[{"id": 1}]\n'
+    assert [str(wrong.reason) for done in told for wrong in done.wrong] == [
+        f"`{there.url}/orders` cannot be asked: it answers with 503 Service Unavailable"
+    ]

@@ -13,6 +13,7 @@ from typing import Any
 
 from demaq.pipelines.errors import PipelineFailed
 from demaq.pipelines.program import Endpoint
+from demaq.pipelines.vocabulary import AUTHORIZATION
 
 _FILE = "demaq.toml"
 _NAME = re.compile(r"\$([^\W\d]\w*)")
@@ -45,4 +46,7 @@ def resolved(endpoint: Endpoint, config: Mapping[str, str]) -> Endpoint:
     def put(text: str) -> str:
         return _NAME.sub(lambda found: config[found[1]], text)
 
-    return replace(endpoint, uri=put(endpoint.uri), path=put(endpoint.path))
+    options = dict(endpoint.options)
+    if AUTHORIZATION in options:
+        options[AUTHORIZATION] = put(str(options[AUTHORIZATION]))
+    return replace(endpoint, uri=put(endpoint.uri), path=put(endpoint.path), options=options)

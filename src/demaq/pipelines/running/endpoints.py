@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 from demaq.diagnostics import listing
 from demaq.pipelines.documents import Shape, shapes_of
@@ -11,24 +12,35 @@ from demaq.pipelines.documents.writing import is_possible, text_of
 from demaq.pipelines.errors import PipelineFailed
 from demaq.pipelines.program import Endpoint, Enricher, Program, Sink, Source
 from demaq.pipelines.running.configured import configured, resolved
-from demaq.pipelines.running.goals import InOrder, add_files, add_to_file, check_goal, is_one_file, write_files
+from demaq.pipelines.running.goals import (
+    InOrder,
+    add_files,
+    add_to_file,
+    check_goal,
+    documents,
+    is_one_file,
+    write_files,
+)
+from demaq.pipelines.running.http import post
 from demaq.pipelines.running.parts import named
 from demaq.pipelines.running.queues import Queues
-from demaq.pipelines.running.report import SHOWN
+from demaq.pipelines.running.report import SHOWN, Wrong
 from demaq.pipelines.vocabulary import Format
 
 FILE, CONSOLE, JDBC, SPARK, QUEUE = "file", "console", "jdbc", "spark", "queue"
-_READ, _WRITTEN = (FILE, JDBC, QUEUE, SPARK), (CONSOLE, FILE, JDBC, SPARK)
+SERVICES = ("http", "https")
+_READ, _WRITTEN = (FILE, *SERVICES, JDBC, QUEUE, SPARK), (CONSOLE, FILE, *SERVICES, JDBC, QUEUE, SPARK)
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """The endpoints of a program. Names of files are relative to the folder."""
+    """The endpoints of a program. Names of files are relative to the folder; `refused` is what goals did not take."""
 
     program: Program
     folder: Path
     queues: Queues | None = None
     show: Callable[[str], object] = print
+    refused: list[Wrong] = field(default_factory=list)
 
     def resolved(self, endpoint: Endpoint) -> Endpoint:
         """The endpoint with what is configured in its place: not to be shown."""
@@ -52,6 +64,10 @@ class Endpoints:
                 self.queues_of(node)
         for sink in self.program.sinks:
             self._check(sink.endpoint, _WRITTEN, "written")
+            if sink.endpoint.scheme == QUEUE:
+                if sink.endpoint.format is not Format.XML:
+                    raise PipelineFailed(f"`{sink.endpoint.shown}` takes XML, and not {sink.endpoint.format.value}")
+                self.queues_of(sink).check(sink.endpoint.path)
             if sink.endpoint.scheme != CONSOLE and not is_possible(sink.endpoint.format, self.shapes(sink)):
                 raise PipelineFailed(
                     f"`{sink.endpoint.shown}` cannot have the facts of {len(sink.relations)} relations as "
@@ -67,11 +83,11 @@ class Endpoints:
     def names(self, node: Source | Enricher) -> list[str]:
         """The files that are there now."""
         self._check(node.endpoint, _READ, "read")
-        if node.endpoint.scheme == QUEUE:
+        if node.endpoint.scheme != FILE:
             return []
         return named(str(self.path(node.endpoint)))
 
-    def queues_of(self, node: Source | Enricher) -> Queues:
+    def queues_of(self, node: Source | Enricher | Sink) -> Queues:
         """Where the messages of its queue are."""
         if self.queues is None:
             raise PipelineFailed(f"`{node.endpoint.shown}` is in a store: name it, with `--store`")
@@ -81,7 +97,24 @@ class Endpoints:
         """Send messages, all at once; how many there are."""
         if sink.endpoint.scheme == FILE:
             return write_files(facts, self.shapes(sink), sink.endpoint, self.path(sink.endpoint))
-        return self._print(sink, facts)
+        return self._send(sink, facts, (uuid4().hex, 0))
+
+    def _send(self, sink: Sink, facts: InOrder, once: tuple[str, int]) -> int:
+        """Give messages to somebody else, who may refuse them. A name and a number are theirs for all times."""
+        if sink.endpoint.scheme == CONSOLE:
+            return self._print(sink, facts)
+        reasons, messages = [], 0
+        if sink.endpoint.scheme == QUEUE:
+            found = [document for _, document in documents(facts, self.shapes(sink), sink.endpoint)]
+            reasons, messages = self.queues_of(sink).put(sink.endpoint.path, found, once), len(found)
+        else:
+            endpoint = self.resolved(sink.endpoint)
+            for number, document in documents(facts, self.shapes(sink), sink.endpoint):
+                reason = post(endpoint, document, f"{once[0]}-{sink.id}-{number}")
+                reasons += [f"message {number}: {reason}"] if reason else []
+                messages += 1
+        self.refused.extend(Wrong(sink.id, sink.endpoint.shown, None, reason) for reason in reasons)
+        return messages
 
     def check_growing(self, *, is_new: bool) -> None:
         """Can a stream write all goals? A new one begins with nothing."""
@@ -89,10 +122,11 @@ class Endpoints:
             if sink.endpoint.scheme == FILE:
                 check_goal(sink.endpoint, self.shapes(sink), self.path(sink.endpoint), is_new=is_new)
 
-    def add(self, sink: Sink, facts: InOrder, lengths: dict[str, int]) -> int:
-        """Send further messages of a stream; how many. `lengths` says how long files are, before and then after."""
+    def add(self, sink: Sink, facts: InOrder, lengths: dict[str, int], once: tuple[str, int]) -> int:
+        """Send further messages of a stream; how many. `lengths` says how long files are, before and then after; the
+        name and the number say `once` which messages these are."""
         if sink.endpoint.scheme != FILE:
-            return self._print(sink, facts)
+            return self._send(sink, facts, once)
         path, shapes = self.path(sink.endpoint), self.shapes(sink)
         if not is_one_file(sink.endpoint, path):
             return add_files(facts, shapes, sink.endpoint, path)

@@ -10,19 +10,21 @@ from demaq.pipelines.errors import InputWrong, PipelineFailed
 from demaq.pipelines.evaluate import Answered, Input, Messages, evaluate
 from demaq.pipelines.evaluate.rows import Row
 from demaq.pipelines.optimise import optimise
-from demaq.pipelines.program import Enricher, Source
-from demaq.pipelines.running.endpoints import QUEUE, Endpoints
+from demaq.pipelines.program import Endpoint, Enricher, Source
+from demaq.pipelines.running.endpoints import QUEUE, SERVICES, Endpoints
 from demaq.pipelines.running.goals import InOrder, Sent
+from demaq.pipelines.running.http import fetch
 from demaq.pipelines.running.looking import check_relations, plan_to_look_at
 from demaq.pipelines.running.order import order_of
 from demaq.pipelines.running.parts import Unreadable, bytes_of, facts_in, whole
 from demaq.pipelines.running.queues import place_in
-from demaq.pipelines.running.report import SHOWN, Ran, Shown, Wrong, wrong_in
+from demaq.pipelines.running.report import SHOWN, Done, Ran, Shown, Wrong, wrong_in
 
 SMALL = 4 * 1024 * 1024
 """Bytes of documents up to which it is so."""
 
-_MESSAGE = 400  # bytes of a message in a queue, more or less
+MESSAGE_SIZE = 400
+"""Bytes of a message in a queue, more or less."""
 
 
 @dataclass(slots=True)
@@ -44,7 +46,7 @@ def is_small(endpoints: Endpoints) -> bool:
         return False
     size = sum(bytes_of(endpoints.names(node)) for node in endpoints.incoming)
     queues = [node for node in endpoints.incoming if node.endpoint.scheme == QUEUE]
-    size += sum(endpoints.queues_of(node).count(node.endpoint.path) * _MESSAGE for node in queues)
+    size += sum(endpoints.queues_of(node).count(node.endpoint.path) * MESSAGE_SIZE for node in queues)
     return size <= SMALL
 
 
@@ -54,7 +56,7 @@ def read_here(
     """The messages in files, numbered from the `first`. What is broken is no message."""
     found = Read()
     shapes = endpoints.shapes(node)
-    for path, line, document in _documents(endpoints, node, names):
+    for path, line, document in documents_of(endpoints, node, names):
         read = facts_in(document, node.endpoint, shapes)
         found.wrong += wrong_in(read.problems, node.id, path, line)
         if read.is_broken:
@@ -65,14 +67,29 @@ def read_here(
     return found
 
 
-def _documents(
+def _lines(document: bytes, endpoint: Endpoint) -> Iterator[tuple[int | None, bytes]]:
+    """A document, or each line of it."""
+    if not endpoint.options.get("lines"):
+        yield None, document
+        return
+    for number, line in enumerate(document.splitlines(), 1):
+        if line.strip():
+            yield number, line
+
+
+def documents_of(
     endpoints: Endpoints, node: Source | Enricher, names: Sequence[str] | None
 ) -> Iterator[tuple[str, int | None, str | bytes | Unreadable]]:
     """Where documents are, in which line, and what they are."""
     if node.endpoint.scheme == QUEUE:
-        queue = node.endpoint.path
-        for number, body in endpoints.queues_of(node).documents(queue):
+        queue, positions = node.endpoint.path, None if names is None else [int(name) for name in names]
+        for number, body in endpoints.queues_of(node).documents(queue, positions):
             yield place_in(queue, number), None, body
+        return
+    if node.endpoint.scheme in SERVICES and names is None:
+        found = fetch(endpoints.resolved(node.endpoint))
+        for at, text in _lines(found.document, node.endpoint) if found is not None else ():
+            yield node.endpoint.shown, at, text
         return
     is_of_lines = bool(node.endpoint.options.get("lines"))
     for part in whole(endpoints.names(node) if names is None else names, 0, is_of_lines=is_of_lines):
@@ -121,6 +138,7 @@ def run_here(
         parts = out.sent[sink.id]
         ran.sent[sink.id] = endpoints.write(sink, in_order(parts, endpoints.shapes(sink)))
         ran.facts.update({relation: len(rows) for relation, rows in parts.items()})
+    note_refused(ran, endpoints)
     ran.shown = [_shown(answered) for answered in out.answers]
     return ran
 
@@ -130,6 +148,13 @@ def note_wrong(ran: Ran, wrong: Sequence[Wrong], is_strict: bool) -> None:
     ran.wrong = some_wrong(wrong)
     if is_strict and ran.wrong:
         raise InputWrong(f"{ran.wrong[0]}; nothing was written")
+
+
+def note_refused(ran: Ran | Done, endpoints: Endpoints) -> None:
+    """Messages that were refused are told like those that could not be read."""
+    ran.wrong += endpoints.refused[: max(0, SHOWN - len(ran.wrong))]
+    ran.wrong_number += len(endpoints.refused)
+    endpoints.refused.clear()
 
 
 def some_wrong(wrong: Sequence[Wrong]) -> list[Wrong]:

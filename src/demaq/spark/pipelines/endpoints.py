@@ -8,9 +8,11 @@ from pyspark.sql import functions as F
 
 from demaq.pipelines.documents import Shape
 from demaq.pipelines.program import Enricher, Source
-from demaq.pipelines.running.endpoints import QUEUE, Endpoints
+from demaq.pipelines.running.endpoints import QUEUE, SERVICES, Endpoints
 from demaq.pipelines.running.goals import InOrder, Sent
+from demaq.pipelines.running.memory import documents_of
 from demaq.pipelines.running.report import SHOWN, Wrong
+from demaq.spark.pipelines.fetched import read_fetched
 from demaq.spark.pipelines.files import Reading, read_files
 from demaq.spark.pipelines.queues import read_queue
 from demaq.spark.pipelines.values import MESSAGE, decoder, place
@@ -26,6 +28,9 @@ def read(
     first: int = 0,
 ) -> Reading:
     """All messages, or those in certain files; they are numbered from the `first`."""
+    if (node.endpoint.scheme == QUEUE and names is not None) or (node.endpoint.scheme in SERVICES and names is None):
+        fetched = list(documents_of(endpoints, node, names))
+        return read_fetched(spark, node.id, node.endpoint, endpoints.shapes(node), fetched, first)
     if node.endpoint.scheme == QUEUE:
         queues = endpoints.queues_of(node)
         count = queues.count(node.endpoint.path)

@@ -14,6 +14,7 @@ from demaq.pipelines.plan.steps import Answer
 from demaq.pipelines.program import Enricher, Sink, Source
 from demaq.pipelines.running.endpoints import Endpoints, is_table
 from demaq.pipelines.running.looking import check_relations, plan_to_look_at
+from demaq.pipelines.running.memory import note_refused
 from demaq.pipelines.running.queues import Queues
 from demaq.pipelines.running.report import SHOWN, Ran, Shown
 from demaq.spark.pipelines.endpoints import in_order, load, read, told
@@ -118,6 +119,7 @@ class _Run:
             for relation, frame in parts.items():
                 ran.facts[relation] = frame.count()
                 frame.unpersist()
+        note_refused(ran, self._endpoints)
         tell("looking")
         ran.shown = [_shown(step, frame) for step, frame in leaving.answers]
         for found in self._read:

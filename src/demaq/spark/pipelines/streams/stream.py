@@ -8,12 +8,14 @@ and what a batch that was not ended has written is overwritten: each message lea
 import hashlib
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import reduce
 from pathlib import Path
 from typing import Generic, TypeVar
+from uuid import uuid4
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -30,12 +32,15 @@ from demaq.pipelines.plan.steps import Gather, Plan
 from demaq.pipelines.planner import plan_program
 from demaq.pipelines.program import Enricher, Source
 from demaq.pipelines.running.batches import Progress
-from demaq.pipelines.running.endpoints import QUEUE, Endpoints
-from demaq.pipelines.running.memory import SMALL, load_here, read_here, some_wrong
+from demaq.pipelines.running.endpoints import QUEUE, SERVICES, Endpoints
+from demaq.pipelines.running.memory import MESSAGE_SIZE, SMALL, load_here, note_refused, read_here, some_wrong
 from demaq.pipelines.running.memory import in_order as rows_in_order
 from demaq.pipelines.running.parts import bytes_of
+from demaq.pipelines.running.polling import EVERY as POLL_EVERY
+from demaq.pipelines.running.polling import Polled
 from demaq.pipelines.running.report import Done, Wrong
 from demaq.pipelines.running.rows import Compiled, RowBatch, RowChannel
+from demaq.pipelines.vocabulary import EVERY
 from demaq.spark.pipelines.endpoints import in_order, load, read, told
 from demaq.spark.pipelines.files import PROBLEMS, without_gaps
 from demaq.spark.pipelines.state import ARRIVAL, Channel
@@ -47,6 +52,7 @@ _FILES_AT_ONCE = 1000
 _LOOK = 0.1  # seconds after which it is looked whether to stop
 _FILE_SCHEMA = "path string, modificationTime timestamp, length bigint, content binary"
 _SOURCE, _PATH = "source", "path"
+_DIGITS = 20  # of a position, so that names are in its order
 
 
 class Stream:
@@ -83,8 +89,6 @@ class Stream:
     def _begin(self) -> None:
         """Is all that is needed there, and is it the same pipeline as before?"""
         self._endpoints.check()
-        if any(source.endpoint.scheme == QUEUE for source in self._endpoints.incoming):
-            raise PipelineFailed("a queue cannot be part of a stream in this version")
         if self._endpoints.tables:
             raise PipelineFailed(f"`{self._endpoints.tables[0].shown}` cannot be part of a stream in this version")
         note, digest = self._folder / "stream.json", hashlib.sha256(print_plan(self._plan).encode()).hexdigest()
@@ -92,13 +96,22 @@ class Stream:
         self._endpoints.check_growing(is_new=is_new)
         if is_new:
             self._folder.mkdir(parents=True, exist_ok=True)
-            note.write_text(json.dumps({"pipeline": self._program.name, "digest": digest}), encoding="utf-8")
+            begun = {"pipeline": self._program.name, "digest": digest, "id": uuid4().hex}
+            temporary = note.with_name(f".{note.name}")
+            temporary.write_text(json.dumps(begun), encoding="utf-8")
+            os.replace(temporary, note)
         known = json.loads(note.read_text(encoding="utf-8"))
         if known["digest"] != digest:
             raise PipelineFailed(
                 f"the pipeline is another one than that of the checkpoint in `{self._folder}`: name another "
                 "checkpoint, or remove this one to begin again"
             )
+        self._id = known["id"]
+        self._polled = {
+            source.id: Polled(self._endpoints.resolved(source.endpoint), self._folder / "polled" / f"source{number}")
+            for number, source in enumerate(self._program.sources)
+            if source.endpoint.scheme in SERVICES
+        }
         if (self._folder / "complete").exists():
             raise PipelineFailed(f"the stream of `{self._folder}` is complete: name another checkpoint to begin again")
 
@@ -106,17 +119,44 @@ class Stream:
 
     def run_until_idle(self) -> None:
         """Do all that is there, and return."""
+        for polled in self._polled.values():
+            polled.poll()
         self._await(self._writer().trigger(availableNow=True).start())
 
     def run(self, every: float, should_stop: Callable[[], bool]) -> None:
         """Go on, with a look at what is new every so many seconds, until it should stop."""
         query = self._writer().trigger(processingTime=f"{every} seconds").start()
+        ended = threading.Event()
+        asking = [
+            threading.Thread(target=self._ask, args=(source, ended), daemon=True)
+            for source in self._program.sources
+            if source.id in self._polled
+        ]
+        for thread in asking:
+            thread.start()
         try:
             while query.isActive and not should_stop():
                 time.sleep(_LOOK)
         finally:
+            ended.set()
             query.stop()
         self._await(query)
+
+    def _ask(self, source: Source, ended: threading.Event) -> None:
+        """Ask a service again and again. That it does not answer is told once, and not for ever."""
+        told = ""
+        pause = float(str(source.endpoint.options.get(EVERY, POLL_EVERY)))
+        while not ended.is_set():
+            try:
+                self._polled[source.id].poll()
+                told = ""
+            except PipelineFailed as error:
+                if str(error) != told:
+                    self._tell(
+                        Done(-1, wrong=[Wrong(source.id, source.endpoint.shown, None, str(error))], wrong_number=1)
+                    )
+                told = str(error)
+            ended.wait(pause)
 
     def complete(self) -> None:
         """Do all that is there. Nothing will come any more: what waits for others no longer does."""
@@ -126,7 +166,7 @@ class Stream:
         (self._folder / "complete").write_text("", encoding="utf-8")
 
     def _writer(self) -> DataStreamWriter:
-        found = [self._new_files(source) for source in self._program.sources]
+        found = [self._new(source) for source in self._program.sources]
         if not found:
             raise PipelineFailed("a stream needs a source: the pipeline has none")
         has_times = any(isinstance(step, Gather) and step.time is not None for step in self._plan.steps)
@@ -134,8 +174,18 @@ class Stream:
         writer = names.writeStream.foreachBatch(self._on_batch).queryName(self._program.name)
         return writer.option("checkpointLocation", str(self._folder / "spark"))
 
+    def _new(self, source: Source) -> DataFrame:
+        """The names of what is new: of files, or the positions of messages, which are names in their order."""
+        if source.endpoint.scheme != QUEUE:
+            return self._new_files(source)
+        queues = self._endpoints.queues_of(source)
+        log = self._spark.readStream.format("demaq").option("store", queues.url).option("queue", source.endpoint.path)
+        position = F.lpad(F.col("position").cast("string"), _DIGITS, "0")
+        return log.option("columns", "position").load().select(F.lit(source.id).alias(_SOURCE), position.alias(_PATH))
+
     def _new_files(self, source: Source) -> DataFrame:
-        path = self._endpoints.path(source.endpoint)
+        polled = self._polled.get(source.id)
+        path = self._endpoints.path(source.endpoint) if polled is None else polled.folder
         reader = self._spark.readStream.format("binaryFile").schema(_FILE_SCHEMA)
         reader = reader.option("maxFilesPerTrigger", _FILES_AT_ONCE).option("recursiveFileLookup", "true")
         if not path.is_dir():
@@ -176,12 +226,12 @@ class Stream:
         start = time.monotonic()
         done, progress = Done(number), self._checkpoint.load(before)
         sources = [source for source in self._program.sources if names.get(source.id)]
-        size = self._checkpoint.size(before) + sum(bytes_of(names[source.id]) for source in sources)
+        size = self._checkpoint.size(before) + sum(_size(source, names[source.id]) for source in sources)
         size += sum(bytes_of(self._endpoints.names(enricher)) for enricher in self._program.enrichers)
         run = self._in_memory if size <= self._small else self._on_spark
         run(done, progress, before, [(source, names[source.id]) for source in sources], ended)
         done.seconds = time.monotonic() - start
-        if done.messages or any(done.sent.values()):
+        if done.messages or done.wrong or any(done.sent.values()):
             self._tell(done)
 
     def _in_memory(
@@ -196,7 +246,10 @@ class Stream:
 
         def deliver(sink: str, parts: Mapping[str, Sequence[Row]]) -> None:
             done.sent[sink] = self._endpoints.add(
-                self._sinks[sink], rows_in_order(parts, self._shapes(sink)), progress.lengths
+                self._sinks[sink],
+                rows_in_order(parts, self._shapes(sink)),
+                progress.lengths,
+                self._once(sink, done, ended),
             )
 
         batch = RowBatch(
@@ -227,7 +280,7 @@ class Stream:
         def deliver(sink: str, parts: Mapping[str, DataFrame]) -> None:
             kept = {relation: frame.persist() for relation, frame in parts.items()}
             done.sent[sink] = self._endpoints.add(
-                self._sinks[sink], in_order(kept, self._shapes(sink)), progress.lengths
+                self._sinks[sink], in_order(kept, self._shapes(sink)), progress.lengths, self._once(sink, done, ended)
             )
             for frame in kept.values():
                 frame.unpersist()
@@ -267,11 +320,21 @@ class Stream:
         if done.wrong and self._is_strict:
             raise InputWrong(f"{done.wrong[0]}; nothing of its batch was written")
         kept = batch.run()
+        note_refused(done, self._endpoints)
         if not batch.ended:
             self._checkpoint.save(done.number, batch.progress, kept)
 
+    def _once(self, sink: str, done: Done, ended: bool) -> tuple[str, int]:
+        """What a batch sends to a goal has a name and a number, by which it is known if it comes again."""
+        name = f"stream {self._id} to {sink}"
+        return (f"{name}, the end", 0) if ended else (name, done.number)
+
     def _shapes(self, sink: str) -> tuple[Shape, ...]:
         return self._endpoints.shapes(self._sinks[sink])
+
+
+def _size(source: Source, names: Sequence[str]) -> int:
+    return MESSAGE_SIZE * len(names) if source.endpoint.scheme == QUEUE else bytes_of(names)
 
 
 class Enriching(Generic[Facts]):

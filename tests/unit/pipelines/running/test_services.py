@@ -1,0 +1,152 @@
+"""Services as sources and goals: asked and sent to over HTTP, with patience, and without telling secrets."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from demaq.pipelines import compile_pipeline
+from demaq.pipelines.errors import PipelineFailed
+from demaq.pipelines.explain import overview, pipeline_data
+from demaq.pipelines.running import http
+from demaq.pipelines.running.endpoints import Endpoints
+from demaq.pipelines.running.memory import run_here
+from demaq.pipelines.running.polling import Polled
+from demaq.pipelines.running.report import Ran
+from unit.pipelines.running.services import Service, service
+
+
+@pytest.fixture
+def there() -> Iterator[Service]:
+    with service() as found, patch.object(http, "_PAUSES", (0.0, 0.0)):
+        yield found
+
+
+def run(folder: Path, text: str, there: Service) -> Ran:
+    (folder / "p.lila").write_text(text.replace("SERVICE", there.url), encoding="utf-8")
+    return run_here(Endpoints(compile_pipeline(folder / "p.lila"), folder))
+
+
+READ = "@from(SERVICE/orders) { o(id: integer). }\n@to(out.jsonl) { o }\n"
+SEND = "@from(in.jsonl) { o(id: integer). }\n@to(SERVICE/orders) { o }\n"
+
+
+def test_a_service_has_a_document(tmp_path: Path, there: Service) -> None:
+    there.document = b'[{"id": 1}, {"id": 2}]'
+    assert run(tmp_path, READ, there).messages == {f"from({there.url}/orders)": 1}
+    assert (tmp_path / "out.jsonl").read_text() == '[{"id": 1}, {"id": 2}]\n'
+    assert there.asked[0]["accept"] == "application/json"
+
+
+def test_each_line_of_what_a_service_has(tmp_path: Path, there: Service) -> None:
+    there.document = b'{"id": 1}\n\n{"id": 2}\nbroken\n'
+    ran = run(tmp_path, READ.replace("orders)", "orders, json, lines)"), there)
+    assert (tmp_path / "out.jsonl").read_text() == '[{"id": 1}]\n[{"id": 2}]\n'
+    assert str(ran.wrong[0]).startswith(f"{there.url}/orders, line 4: it is no JSON")
+
+
+def test_a_service_that_has_nothing(tmp_path: Path, there: Service) -> None:
+    assert run(tmp_path, READ, there).messages == {f"from({there.url}/orders)": 0}
+
+
+def test_a_service_enriches(tmp_path: Path, there: Service) -> None:
+    there.document = b"<names><n><id>1</id><name>Ada</name></n></names>"
+    (tmp_path / "in.jsonl").write_text('{"id": 1}\n{"id": 2}\n')
+    text = (
+        "@from(in.jsonl) { o(id: integer). }\n@enrich(SERVICE/names, xml) { n(id: integer, name). }\n"
+        "x(name) :- o(id), n(id, name).\n@to(out.jsonl) { x }\n"
+    )
+    run(tmp_path, text, there)
+    assert (tmp_path / "out.jsonl").read_text() == '[{"name": "Ada"}]\n'
+
+
+@pytest.mark.parametrize("statuses", [[503], [500, 429]])
+def test_a_service_is_asked_again(tmp_path: Path, there: Service, statuses: list[int]) -> None:
+    there.document, there.statuses = b'{"id": 1}', list(statuses)
+    run(tmp_path, READ, there)
+    assert len(there.asked) == len(statuses) + 1
+
+
+@pytest.mark.parametrize(("statuses", "times"), [([503] * 9, 3), ([404], 1), ([302], 1)])
+def test_a_service_that_does_not_answer(tmp_path: Path, there: Service, statuses: list[int], times: int) -> None:
+    there.statuses = list(statuses)
+    with pytest.raises(PipelineFailed, match=f"cannot be asked: it answers with {statuses[0]} "):
+        run(tmp_path, READ, there)
+    assert len(there.asked) == times
+
+
+def test_a_service_that_is_not_there(tmp_path: Path, there: Service) -> None:
+    there.url = "http://127.0.0.1:1"
+    with pytest.raises(PipelineFailed, match=r"`http://127.0.0.1:1/orders` cannot be asked: .*refused"):
+        run(tmp_path, READ, there)
+
+
+def test_each_message_is_sent(tmp_path: Path, there: Service) -> None:
+    (tmp_path / "in.jsonl").write_text('{"id": 1}\n{"id": 2}\n')
+    there.statuses = [503]
+    assert list(run(tmp_path, SEND, there).sent.values()) == [2]
+    assert [(path, body) for path, _, body in there.posted] == [
+        ("/orders", '[\n  {"id": 1}\n]\n'),
+        ("/orders", '[\n  {"id": 2}\n]\n'),
+    ]
+    keys = [headers["idempotency-key"] for _, headers, _ in there.posted]
+    assert len(set(keys)) == 2
+    assert there.posted[0][1]["content-type"] == "application/json"
+
+
+def test_a_message_that_is_refused_is_told_and_the_rest_is_sent(tmp_path: Path, there: Service) -> None:
+    (tmp_path / "in.jsonl").write_text('{"id": 1}\n{"id": 2}\n{"id": 3}\n')
+    there.statuses = [200, 422]
+    ran = run(tmp_path, SEND, there)
+    assert [body for _, _, body in there.posted] == ['[\n  {"id": 1}\n]\n', '[\n  {"id": 3}\n]\n']
+    assert ran.wrong_number == 1
+    assert "message 1: it answers with 422 Unprocessable" in str(ran.wrong[0])
+    assert "not like this" in str(ran.wrong[0])
+
+
+def test_credentials_are_sent_and_never_shown(tmp_path: Path, there: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("word", "s3c/ret")
+    monkeypatch.setenv("token", "t0ken")
+    there.document = b'{"id": 1}'
+    with_user = there.url.replace("http://", "http://ann:$word@")
+    text = (
+        f"@from({with_user}/a) {{ o(id: integer). }}\n"
+        f'@enrich({there.url}/b, json, authorization="Bearer $token") {{ e(id: integer). }}\n'
+        "x(id) :- o(id), e(id).\n@to(out.jsonl) { x }\n"
+    )
+    monkeypatch.setenv("word", "s3cret")
+    run(tmp_path, text, there)
+    assert [headers["authorization"] for headers in there.asked] == ["Basic YW5uOnMzY3JldA==", "Bearer t0ken"]
+    program = compile_pipeline(tmp_path / "p.lila")
+    shown = overview(program, lambda words, _style: words) + str(pipeline_data(program))
+    assert "t0ken" not in shown
+    assert "s3cret" not in shown
+
+
+def test_a_token_that_is_not_configured(tmp_path: Path, there: Service) -> None:
+    with pytest.raises(PipelineFailed, match=r"`\$nothing` in .* is not configured"):
+        run(tmp_path, READ.replace("orders)", 'orders, json, authorization="$nothing")'), there)
+
+
+def test_a_stream_keeps_what_is_new(tmp_path: Path, there: Service) -> None:
+    program = compile_pipeline(_written(tmp_path, READ, there))
+    polled = Polled(program.sources[0].endpoint, tmp_path / "polled" / "source0")
+    there.document = b'{"id": 1}'
+    assert [polled.poll(), polled.poll()] == [True, False]
+    there.document = b'{"id": 2}'
+    assert polled.poll()
+    there.tag = '"3"'
+    there.document = b'{"id": 3}'
+    again = Polled(program.sources[0].endpoint, tmp_path / "polled" / "source0")
+    assert [again.poll(), again.poll()] == [True, False]
+    assert there.asked[-1]["if-none-match"] == '"3"'
+    files = sorted((tmp_path / "polled" / "source0").iterdir())
+    assert [(file.name, file.read_bytes()) for file in files] == [
+        (f"00000000{number}", b'{"id": %d}' % number) for number in (1, 2, 3)
+    ]
+
+
+def _written(folder: Path, text: str, there: Service) -> Path:
+    (folder / "p.lila").write_text(text.replace("SERVICE", there.url), encoding="utf-8")
+    return folder / "p.lila"
