@@ -19,7 +19,7 @@ from demaq.pipelines.running.looking import check_relations
 from demaq.pipelines.running.memory import is_small, run_here
 from demaq.pipelines.running.report import Done, Ran, Shown
 from demaq.spark.drivers import packages_for
-from demaq.spark.opening import pipeline
+from demaq.spark.opening import pipeline, spark_plans
 from demaq.spark.session import Session, is_master
 
 
@@ -37,6 +37,14 @@ def run_pipeline(
     else:
         _print(ran, time.monotonic() - start)
     sys.exit(FINDINGS if ran.wrong_number else 0)
+
+
+def explain_on_spark(endpoints: Endpoints) -> None:
+    """Print what Spark makes of each relation that leaves a pipeline."""
+    session = session_for(endpoints, "auto")
+    with failures_told(session.close):
+        for name, plan in spark_plans(endpoints.program, session.spark):
+            click.echo(f"{paint(name, 'bold')}\n{plan}\n")
 
 
 def check_place(where: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from demaq.cli.lila import run_pipeline
+from demaq.cli.lila import explain_on_spark, run_pipeline
 from demaq.cli.output import FINDINGS, MISUSE, count, fail, paint, print_json, print_report, summary
 from demaq.cli.streaming import Ending, run_stream
 from demaq.diagnostics import Severity
@@ -48,7 +48,8 @@ def check(file: str, as_json: bool) -> None:
     "  demaq pipeline explain soccer.lila                     relations, patterns and routes\n"
     "  demaq pipeline explain soccer.lila --svg routes.svg    a picture of the routes\n"
     "  demaq pipeline explain soccer.lila --graph dependencies --mermaid\n"
-    "  demaq pipeline explain soccer.lila --plan              how it is evaluated"
+    "  demaq pipeline explain soccer.lila --plan              how it is evaluated\n"
+    "  demaq pipeline explain soccer.lila --spark             and what Spark makes of that"
 )
 @click.argument("file", type=click.Path())
 @click.option("--json", "as_json", is_flag=True, help="Print everything that is known as JSON.")
@@ -62,10 +63,11 @@ def check(file: str, as_json: bool) -> None:
     help="Which graph to draw.",
 )
 @click.option("--plan", is_flag=True, help="Print how it is evaluated: the relational plan.")
-def explain(file: str, as_json: bool, mermaid: bool, svg: str | None, graph: str, plan: bool) -> None:
+@click.option("--spark", "on_spark", is_flag=True, help="Print what Spark makes of the plan; this starts Spark.")
+def explain(file: str, as_json: bool, mermaid: bool, svg: str | None, graph: str, plan: bool, on_spark: bool) -> None:
     """Explain the pipeline FILE: its relations, what depends on what, patterns and routes."""
-    if sum([as_json, mermaid, svg is not None, plan]) > 1:
-        fail("take one of --json, --mermaid, --svg and --plan")
+    if sum([as_json, mermaid, svg is not None, plan, on_spark]) > 1:
+        fail("take one of --json, --mermaid, --svg, --plan and --spark")
     result = _checked(file)
     if result.program is None:
         print_report(result.report, err=True)
@@ -79,6 +81,8 @@ def explain(file: str, as_json: bool, mermaid: bool, svg: str | None, graph: str
         _draw(_drawing(result.program, graph), svg)
     elif plan:
         click.echo(print_plan(optimise(plan_program(result.program))), nl=False)
+    elif on_spark:
+        explain_on_spark(Endpoints(result.program, Path(file).parent))
     else:
         click.echo(overview(result.program, paint))
         click.echo()

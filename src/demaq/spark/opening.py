@@ -1,9 +1,11 @@
 """What people open by its name. Nothing here imports pyspark before it is needed."""
 
 import importlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from demaq.pipelines import Program
 from demaq.pipelines.running.endpoints import Endpoints
 from demaq.pipelines.running.queues import Queues
 from demaq.spark.session import SparkUnavailable
@@ -17,6 +19,12 @@ def stream(endpoints: Endpoints, checkpoint: Path, spark: Any, **options: Any) -
     """A pipeline as a stream, whose checkpoint is in a folder; `options` are those of `Stream`."""
     module = _module("demaq.spark.pipelines.streams.stream")
     found: Stream = module.Stream(endpoints, checkpoint, spark, **options)
+    return found
+
+
+def spark_plans(program: Program, spark: Any) -> Iterator[tuple[str, str]]:
+    """What Spark makes of a pipeline: for each relation that leaves it, its name and the physical plan."""
+    found: Iterator[tuple[str, str]] = _module("demaq.spark.pipelines.explained").explained(program, spark)
     return found
 
 

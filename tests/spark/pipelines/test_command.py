@@ -8,6 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from demaq.cli import main
+from demaq.pipelines import compile_pipeline
+from demaq.spark.opening import spark_plans
 from docs.fences import DOCS, code_spans, section, table
 
 TEXT = """
@@ -65,3 +67,28 @@ def test_how_it_ends(file: Path) -> None:
     wrong = run(file)
     assert wrong.exit_code == 1
     assert "it cannot run" in wrong.output
+
+
+def test_what_spark_makes_of_a_plan(tmp_path: Path, spark: Any) -> None:
+    text = """
+    @from(file:nowhere.csv) { edge(a: integer, b: integer). }
+    @enrich(file:names.csv) { named(b: integer, name: text). }
+    path(a, b) :- edge(a, b).
+    path(a, c) :- path(a, b), edge(b, c).
+    reached(name) :- path(1, b), named(b, name).
+    @to(file:out.csv) { reached }
+    """
+    (tmp_path / "a.lila").write_text(text, encoding="utf-8")
+    found = dict(spark_plans(compile_pipeline(tmp_path / "a.lila"), spark))
+    assert list(found) == ["path", "reached of to(file:out.csv)"]
+    assert found["path"].startswith("recursion, semi-naively")
+    plan = found["reached of to(file:out.csv)"]
+    assert "BroadcastHashJoin" in plan  # enrichers are
+    assert "MapInArrow" in plan
+    assert "#" not in plan
+
+
+def test_explain_takes_one_kind_of_output(file: Path) -> None:
+    found = CliRunner().invoke(main, ["pipeline", "explain", str(file), "--spark", "--plan"])
+    assert found.exit_code == 2
+    assert "take one of --json, --mermaid, --svg, --plan and --spark" in found.output
