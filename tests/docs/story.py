@@ -9,18 +9,20 @@ The languages of fences, and their options:
                fragment=F   a piece of a statement, put into the one that `FRAGMENTS` gives
                file=PATH    written to a file; checked is the application that the file belongs to
                append=PATH  added to a file, likewise
-`lila`       a pipeline, checked likewise: `reports`, `name`, `with` and `file` as above
+`lila`       a pipeline, checked likewise: `reports`, `name`, `with`, `file` and `append` as above
 `xquery`     parses as XQuery 3.1
 `console`    lines after `$` are run, what follows them must be what they print; `...` stands for lines left out,
              or for a part of a line; where nothing follows, the command must only succeed. A command with `&` at its
-             end goes on beside the page, until `kill %1` or the end; what commands that only look print may then take
-             a while to come
+             end goes on beside the page, until `kill %1`, `kill $!` or the end; what commands that only look print, or
+             `cat`, may then take a while to come
                postgres     `POSTGRES` stands for the address of a store on a real server
 `text`       a part of what `demaq check` printed for the block before it, or for an application in `samples`;
              `text drawing` is a drawing
 `toml`       a `demaq.toml`; `reports` and `file` as above
 `xml`        is well-formed; `file=PATH` writes it
-`json`       is JSON
+`json`       is JSON; `file=PATH` writes it
+`jsonl`      is JSON on each line; `file=PATH` writes it
+`csv`        has as many values on each line; `file=PATH` writes it
 `python`     runs, as one doctest a page; or with `file=PATH` is written to a file
 `sh`         commands of the repository, which exist
 `mermaid`    a drawing, in the part of Mermaid's notation that the pages use
@@ -28,6 +30,7 @@ The languages of fences, and their options:
 """
 
 import contextlib
+import csv
 import doctest
 import json
 import os
@@ -101,6 +104,8 @@ class Story:
             "toml": self._toml,
             "xml": self._xml,
             "json": self._json,
+            "jsonl": self._jsonl,
+            "csv": self._csv,
             "python": self._python,
             "sh": self._sh,
             "mermaid": self._mermaid,
@@ -159,15 +164,19 @@ class Story:
     # Pipelines
 
     def _lila(self, block: Block) -> None:
-        _known(block, "name", "with", "file", "reports")
+        _known(block, "name", "with", "file", "append", "reports")
         text = block.text
+        name = block.options.get("file") or block.options.get("append")
         if "with" in block.options:
             text = f"{self._named[block.options['with']]}\n{text}"
+        if "append" in block.options:
+            text = f"{(self._folder / block.options['append']).read_text(encoding='utf-8')}\n{text}"
         if "name" in block.options:
             self._named[block.options["name"]] = text
-        if "file" in block.options:
-            _write(self._folder / block.options["file"], text)
-        report = check_pipeline(Source(block.options.get("file", "example.lila"), text)).report
+        if name is not None:
+            _write(self._folder / name, text)
+            self._files[name] = text
+        report = check_pipeline(Source(name or "example.lila", text)).report
         self._printed = "\n\n".join(render(finding) for finding in report)
         _compare_codes(block, report)
 
@@ -200,8 +209,21 @@ class Story:
         self._write_file(block)
 
     def _json(self, block: Block) -> None:
-        _known(block)
+        _known(block, "file")
         json.loads(block.text)
+        self._write_file(block)
+
+    def _jsonl(self, block: Block) -> None:
+        _known(block, "file")
+        for line in block.text.splitlines():
+            json.loads(line)
+        self._write_file(block)
+
+    def _csv(self, block: Block) -> None:
+        _known(block, "file")
+        if len({len(row) for row in csv.reader(block.text.splitlines())}) != 1:
+            raise Mismatch(f"{block.place}: lines of this CSV have more or fewer values than others")
+        self._write_file(block)
 
     def _write_file(self, block: Block) -> None:
         if "file" in block.options:
@@ -282,7 +304,7 @@ class Story:
             return ""
         if words[-1] == "&":
             return self._start(words[:-1])
-        if command == "kill %1":
+        if command in ("kill %1", "kill $!"):
             return self._stop()
         with contextlib.chdir(self._folder):
             if words[0] == "demaq" and not re.search(r"[|<>&;$\"']", command.replace(self._postgres, "")):
@@ -391,7 +413,7 @@ def _line_pattern(line: str) -> str:
 
 
 def _only_looks(command: str) -> bool:
-    return command.startswith(tuple(f"demaq {name}" for name in _LOOKING))
+    return command.startswith(("cat ", *(f"demaq {name}" for name in _LOOKING)))
 
 
 def _trimmed(lines: list[str]) -> list[str]:

@@ -33,12 +33,11 @@ from demaq.pipelines.program import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """Everything that is known of a pipeline without errors. Heads of annotations are by the place of the annotation
-    among the statements."""
+    """Everything that is known of a pipeline without errors. Completions are by the places of their annotations among
+    the statements."""
 
     name: str
     examined: Examined
-    endpoints: dict[int, Endpoint]
     completions: dict[int, Completion]
 
 
@@ -123,9 +122,9 @@ class _Assembly:
 
     def _node(self, place: int, statement: t.Statement) -> Iterator[Node]:
         if isinstance(statement, t.From | t.Enrich):
-            yield self._endpoint(self._parts.endpoints[place], statement)
+            yield self._endpoint(self._parts.examined.endpoints[place], statement)
         elif isinstance(statement, t.To):
-            yield self._sink(self._parts.endpoints[place], statement)
+            yield self._sink(self._parts.examined.endpoints[place], statement)
         elif isinstance(statement, t.Aggregate):
             yield self._aggregation(self._parts.completions[place], statement)
         elif isinstance(statement, t.Split):

@@ -30,6 +30,8 @@ OPTION_VALUE = _error("DQ1205", "An option is given twice, or has a value that i
 COMPLETION_MISSING = _error("DQ1206", "An aggregation does not say when it is complete.")
 UNKNOWN_TYPE = _error("DQ1207", "There is no type of that name.")
 SECRET = _warning("DQ1208", "A secret is written into a URI.")
+OVERWRITTEN = _error("DQ1209", "A goal lies where a source or an enricher reads.")
+SEVERAL_RELATIONS = _error("DQ1210", "A goal sends several relations in a format that has room for one.")
 
 # Rules
 UNBOUND = _error("DQ1301", "A variable gets no value.")

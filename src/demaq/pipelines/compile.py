@@ -1,6 +1,7 @@
 """From the text of a pipeline to its program: a visible row of passes."""
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -98,11 +99,11 @@ def _compile(name: str, source: Source, report: Report, known: Known) -> Program
         report.say(codes.EMPTY, place, "the pipeline defines no relation", help="start with `@from(URI) { rel(a). }`")
     linked = link(parsed.syntax, symbols, report)
     endpoints, completions = _heads(parsed.syntax, Positions(symbols, report), report)
-    examined = _examine(linked)
+    examined = _examine(linked, endpoints)
     _run_checks(examined, report, is_complete=parsed.complete)
     program = None
     if not report.has_errors:
-        parts = Parts(name=name, examined=examined, endpoints=endpoints, completions=completions)
+        parts = Parts(name=name, examined=examined, completions=completions)
         nodes = nodes_of(parts)
         check_cycles(dependency_graph(nodes), report)
         program = None if report.has_errors else assemble(parts, nodes)
@@ -110,12 +111,18 @@ def _compile(name: str, source: Source, report: Report, known: Known) -> Program
     return program
 
 
-def _examine(linked: Linked) -> Examined:
+def _examine(linked: Linked, endpoints: Mapping[int, Endpoint]) -> Examined:
     """What analyses find out. A variable that takes a constant is bound by an equation from here on."""
     safeties = tuple(safety(rule, linked.symbols) for rule in linked.rules)
     rules = tuple(replace(rule, body=found.body) for rule, found in zip(linked.rules, safeties, strict=True))
     linked = replace(linked, rules=rules)
-    return Examined(linked=linked, safeties=safeties, types=types(linked), dependencies=dependencies(linked))
+    return Examined(
+        linked=linked,
+        endpoints=endpoints,
+        safeties=safeties,
+        types=types(linked),
+        dependencies=dependencies(linked),
+    )
 
 
 def _run_checks(examined: Examined, report: Report, *, is_complete: bool) -> None:

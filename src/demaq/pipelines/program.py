@@ -36,8 +36,8 @@ class Parameter:
     """A column of a relation.
 
     `type` is declared in an annotation, or follows from how the parameter is used. Values from outside are converted
-    to it, to null if they cannot be; where it is ANY, they stay as they come, and where it is NUMBER, they become
-    numbers of any type.
+    to it; a fact with one that cannot be is left out, and told. Where it is ANY, they stay as they come, and where it
+    is NUMBER, they become numbers of any type. What a document lacks is null.
     No two parameters of a relation have the same name.
     """
 

@@ -25,6 +25,10 @@ class Format(Enum):
     ROWS = "rows"  # of the tables of a database, or of whatever else Spark reads
 
 
+OF_ONE_RELATION = frozenset({Format.CSV, Format.PARQUET})
+"""Formats of documents that have the facts of one relation only."""
+
+
 class Strategy(Enum):
     """What becomes of the facts of messages that are aggregated."""
 

@@ -2,13 +2,16 @@
 
 import os
 import re
+import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
@@ -17,6 +20,7 @@ from demaq.spark.session import SparkUnavailable
 from demaq.spark.source import register
 
 _TAKEN_LINES = 5  # of Spark's own words, when it does not start
+_ENDING = 20  # seconds that Java may take to end
 _LOGGING = """
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -60,7 +64,9 @@ def session(master: str, settings: Mapping[str, str], name: str) -> SparkSession
         environment["SPARK_LOCAL_IP"] = "127.0.0.1"  # nobody else is to reach it
     with tempfile.TemporaryFile() as output, _environment(environment), _logging(conf):
         try:
-            gateway = launch_gateway(conf, popen_kwargs={"stdout": output, "stderr": output})  # type: ignore[no-untyped-call]
+            # A group of its own: signals to that of this process, as from a terminal, are not for Java.
+            own = {"stdout": output, "stderr": output, "process_group": 0}
+            gateway = launch_gateway(conf, popen_kwargs=own)  # type: ignore[no-untyped-call]
             found = SparkSession(SparkContext(conf=conf, gateway=gateway))
             register(found)
             return found
@@ -74,13 +80,28 @@ def session(master: str, settings: Mapping[str, str], name: str) -> SparkSession
 
 
 def stop(spark: SparkSession) -> None:
-    """Stop a session that was started here, and the Java beside it."""
+    """Stop a session that was started here, and the Java beside it, which may be gone."""
     gateway: Any = spark.sparkContext._gateway
-    spark.stop()
-    gateway.shutdown()
+    try:
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # that it is gone
+            spark.stop()
+        gateway.shutdown()
+    except (Py4JError, OSError):
+        if not is_gone(spark):
+            raise
     gateway.proc.stdin.close()  # which it takes as the end
     gateway.proc.wait()
     SparkContext._gateway = SparkContext._jvm = None
+
+
+def is_gone(spark: SparkSession) -> bool:
+    """Has the Java beside it ended, or will it at once? Somebody may have ended it together with this process."""
+    process: Any = spark.sparkContext._gateway.proc  # type: ignore[union-attr]
+    try:
+        process.wait(_ENDING)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def _first_line(error: Exception) -> str:

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -107,8 +108,24 @@ def killed(folder: Path, chance: random.Random) -> int:
             batches = 1 if process.stdout.readline() else 0
             time.sleep(chance.uniform(0.0, 1.5))
         finally:
-            os.killpg(process.pid, signal.SIGKILL)
+            kill_session(process.pid)
         return batches + len(process.stdout.read().splitlines())
+
+
+def session(leader: int) -> list[int]:
+    """The processes of a session: that which leads it, and its Java, which is in a group of its own."""
+    found = []
+    for number in map(int, filter(str.isdigit, os.listdir("/proc"))):
+        with suppress(ProcessLookupError):
+            if os.getsid(number) == leader:
+                found.append(number)
+    return found
+
+
+def kill_session(leader: int) -> None:
+    for number in session(leader):
+        with suppress(ProcessLookupError):
+            os.kill(number, signal.SIGKILL)
 
 
 def campaign(folder: Path, kills: int, seed: int) -> Report:

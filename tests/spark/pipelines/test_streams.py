@@ -1,7 +1,10 @@
 """Pipelines as streams, on Structured Streaming: files that come, checkpoints, crashes, and what a stream refuses."""
 
 import json
+import os
 import re
+import signal
+import subprocess
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,7 +24,7 @@ from demaq.pipelines.running.memory import SMALL, run_here
 from demaq.pipelines.running.report import Done
 from demaq.spark.pipelines.streams.progress import Checkpoint
 from demaq.spark.pipelines.streams.stream import Stream
-from spark.pipelines.kills import campaign
+from spark.pipelines.kills import campaign, command, environment, kill_session, order, prepare
 from unit.pipelines.running.services import service
 
 TEXT = """
@@ -169,7 +172,8 @@ def test_what_cannot_be_read_is_told(folder: Path, stream: Streaming) -> None:
     ]
     assert json.loads((folder / "both.jsonl").read_text()) == [{"k": 1}]
     (folder / "others" / "02.jsonl").write_text("neither\n", encoding="utf-8")
-    with pytest.raises(InputWrong, match=r"02.jsonl, line 1: .*; nothing of its batch was written"):
+    (folder / "others" / "03.jsonl").write_text("nor\nthis\n", encoding="utf-8")
+    with pytest.raises(InputWrong, match=r"02.jsonl, line 1: .*; and 2 more; nothing of the batch was written"):
         stream(is_strict=True).run_until_idle()
 
 
@@ -238,6 +242,29 @@ def test_the_command(folder: Path) -> None:
     alone = CliRunner().invoke(main, ["pipeline", "run", str(folder / "p.lila"), "--until-idle"])
     assert "are for --stream" in alone.output
     assert (folder / ".demaq" / "p" / "complete").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stream_ends_in_order(tmp_path: Path, number: signal.Signals) -> None:
+    """A shell signals the group of a job, in which Java is not."""
+    prepare(tmp_path)
+    (tmp_path / "orders" / "0.json").write_text(order(0), encoding="utf-8")
+    with subprocess.Popen(
+        command(tmp_path, "--stream", "--json", "--spark", "local[2]"),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            assert json.loads(process.stdout.readline())["number"] == 0
+            os.killpg(process.pid, number)
+            _, told = process.communicate(timeout=60)
+        finally:
+            kill_session(process.pid)
+    assert (process.returncode, told) == (0, "")
 
 
 def test_a_stream_that_is_killed_loses_and_doubles_nothing(tmp_path: Path) -> None:

@@ -7,7 +7,18 @@ last, in a graph that exists only if everything else is right.
 from collections.abc import Callable
 
 from demaq.diagnostics import Report
-from demaq.pipelines.checks import before, endless, once, safety, secrets, strata, types, unused
+from demaq.pipelines.checks import (
+    before,
+    endless,
+    once,
+    overwriting,
+    safety,
+    secrets,
+    several,
+    strata,
+    types,
+    unused,
+)
 from demaq.pipelines.examined import Examined
 
 Check = Callable[[Examined, Report], None]
@@ -20,6 +31,8 @@ CHECKS: tuple[Check, ...] = (
     endless.check,
     once.check,
     secrets.check,
+    overwriting.check,
+    several.check,
 )
 
 # What is never used: not while a statement cannot be read, or a name is unknown, which may be a misspelt use.

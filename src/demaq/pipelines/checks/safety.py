@@ -1,6 +1,6 @@
 """Variables that get no value."""
 
-from demaq.diagnostics import Note, Report
+from demaq.diagnostics import Note, Report, nearest
 from demaq.pipelines import codes
 from demaq.pipelines import tree as t
 from demaq.pipelines.analysis.safety import Safety
@@ -61,11 +61,13 @@ def _check_rule(rule: LinkedRule, safety: Safety, report: Report) -> None:
             help=f"bind `{variable.name}` by another condition, or write `_` if it does not matter",
         )
     for variable in safety.unbound:
-        report.say(codes.UNBOUND, variable.span, f"`{variable.name}` gets no value", help=_unbound(variable.name, rule))
+        help = _unbound(variable.name, rule, safety)
+        report.say(codes.UNBOUND, variable.span, f"`{variable.name}` gets no value", help=help)
 
 
-def _unbound(name: str, rule: LinkedRule) -> str:
-    bound = {variable.name for condition in rule.body for variable in condition_variables(condition)} - {name}
+def _unbound(name: str, rule: LinkedRule, safety: Safety) -> str:
+    missing = {variable.name for variable in (*safety.unbound, *safety.only_negated)}
+    bound = {variable.name for condition in rule.body for variable in condition_variables(condition)} - missing
     for condition in rule.body:
         if isinstance(condition, Aggregated) and any(each.name == name for each in atom_variables(condition.atom)):
             terms = ", ".join(print_tree(term) for term in condition.atom.terms)
@@ -74,4 +76,7 @@ def _unbound(name: str, rule: LinkedRule) -> str:
     left, hyphen, right = name.partition("-")
     if hyphen and {left, right} <= bound:
         return f"`{name}` is one name: a difference has spaces, `{left} - {right}`"
+    close = nearest(name, (each for each in bound if "#" not in each))
+    if close is not None:
+        return f"did you mean `{close}`? A variable gets its value from a relation in the body, or by `:=`"
     return "a variable gets its value from a relation in the body, or by `:=`"

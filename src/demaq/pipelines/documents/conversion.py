@@ -11,6 +11,7 @@ from demaq.pipelines.plan.numbers import LARGEST, SMALLEST
 from demaq.pipelines.values import Value, ValueType
 
 _INTEGER = re.compile(r"[+-]?\d+")
+_DIGITS = 20  # before the point of a decimal
 _TRUTHS = {"true": True, "false": False}
 
 
@@ -40,7 +41,7 @@ def _any(value: Any) -> Value | None:
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, int) and not isinstance(value, bool) and not SMALLEST <= value <= LARGEST:
-        return float(value)
+        return _double(value)
     found: Value | None = value
     return found
 
@@ -98,6 +99,8 @@ def _decimal(value: Any) -> Decimal:
         raise _refused(value, "decimal") from error
     if not found.is_finite():
         raise _refused(value, "decimal")
+    if found.adjusted() >= _DIGITS:
+        raise _refused(value, f"decimal with {_DIGITS} digits before the point, or fewer")
     return found
 
 

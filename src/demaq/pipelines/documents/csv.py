@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Mapping
 
+from demaq.diagnostics import listing
 from demaq.pipelines.documents.shapes import PARENT, UID, Collector, Found, Shape
 from demaq.pipelines.values import Value
 
@@ -25,9 +26,12 @@ def read_csv(document: str | bytes, shapes: tuple[Shape, ...], options: Mapping[
                 continue
             if names is None:
                 names = [name.strip() for name in line]
-                missing = _unknown(names, shape)
+                wanted = [name for name in shape.names if name not in (UID, PARENT)]
+                missing = [name for name in wanted if name not in names]
+                if wanted and missing == wanted:
+                    return Found.broken(_nothing(names, wanted, shape), reader.line_num)
                 if missing:
-                    return Found.broken(missing, reader.line_num)
+                    collector.problem(_missing(names, missing, shape), reader.line_num)
             elif len(line) != len(names):
                 collector.problem(f"the line has {len(line)} values instead of {len(names)}", reader.line_num)
             else:
@@ -38,10 +42,13 @@ def read_csv(document: str | bytes, shapes: tuple[Shape, ...], options: Mapping[
     return collector.found
 
 
-def _unknown(names: list[str], shape: Shape) -> str:
-    wanted = [name for name in shape.names if name not in (UID, PARENT)]
-    if any(name in names for name in wanted):
-        return ""
+def _missing(names: list[str], missing: list[str], shape: Shape) -> str:
+    """Facts go on without these values: the column may be misspelt, or not."""
+    what = "are no columns" if len(missing) > 1 else "is no column"
+    return f"there {what} {listing(missing, 'and')} for `{shape.relation}`: there are {', '.join(names)}"
+
+
+def _nothing(names: list[str], wanted: list[str], shape: Shape) -> str:
     return (
         f"no column has the name of a parameter of `{shape.relation}`: there are {', '.join(names)}, "
         f"and parameters are {', '.join(wanted)}; if the first line has no names, write header=false"

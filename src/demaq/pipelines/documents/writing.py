@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 from demaq.pipelines.documents.shapes import Row, Shape
 from demaq.pipelines.printer import print_value
 from demaq.pipelines.values import Value
-from demaq.pipelines.vocabulary import META, Format
+from demaq.pipelines.vocabulary import META, OF_ONE_RELATION, Format
 
 Numbered = tuple[int, Row]
 """The number of a shape, and a row of it."""
@@ -65,7 +65,7 @@ def can_grow(format_: Format, shapes: Sequence[Shape], options: Mapping[str, Val
 
 def is_possible(format_: Format, shapes: Sequence[Shape]) -> bool:
     """Can a document have the facts of so many relations?"""
-    return format_ is Format.ROWS or len(shapes) == 1 or format_ not in (Format.CSV, Format.PARQUET)
+    return len(shapes) == 1 or format_ not in OF_ONE_RELATION
 
 
 # JSON
@@ -99,11 +99,11 @@ def _list(rows: Iterable[Row], shape: Shape, new_line: str, indent: str) -> Iter
 
 def _object(shape: Shape, row: Row) -> str:
     fields = zip(shape.names, row, strict=True)
-    inside = (f"{json.dumps(name, ensure_ascii=False)}: {_json_value(value)}" for name, value in fields)
+    inside = (f"{json.dumps(name, ensure_ascii=False)}: {json_value(value)}" for name, value in fields)
     return "{" + ", ".join(inside) + "}"
 
 
-def _json_value(value: Value | None) -> str:
+def json_value(value: Value | None) -> str:
     if isinstance(value, Decimal):
         return format(value.normalize(), "f")
     if isinstance(value, date):  # a datetime is one

@@ -13,8 +13,12 @@ from demaq.pipelines.plan.walk import reads
 _Facts = dict[str, set[Row]]
 
 
-def compile_fixpoint(step: Fixpoint) -> Callable[[State], None]:
-    """A function that adds the relations of the fixpoint to the state."""
+class TooManyFacts(Exception):
+    """A fixpoint has found more than there is room for."""
+
+
+def compile_fixpoint(step: Fixpoint, most: int | None = None) -> Callable[[State], None]:
+    """A function that adds the relations of the fixpoint to the state, unless they have more facts than `most`."""
     own = frozenset(found.relation for found in step.relations)
     bases = {found.relation: compile_standard(found.base) for found in step.relations}
     rounds = [
@@ -30,6 +34,8 @@ def compile_fixpoint(step: Fixpoint) -> Callable[[State], None]:
             found = _round(inner, rounds, known)
             for relation, rows in found.items():
                 known[relation] |= rows
+            if most is not None and sum(map(len, known.values())) > most:
+                raise TooManyFacts
             _grow(inner, found)
             new = dict(found)
         state.relations.update(known)

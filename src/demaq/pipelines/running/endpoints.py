@@ -10,6 +10,7 @@ from demaq.diagnostics import listing
 from demaq.pipelines.documents import Shape, shapes_of
 from demaq.pipelines.documents.writing import is_possible, text_of
 from demaq.pipelines.errors import PipelineFailed
+from demaq.pipelines.overlaps import overlap
 from demaq.pipelines.program import Endpoint, Enricher, Program, Sink, Source
 from demaq.pipelines.running.configured import configured, resolved
 from demaq.pipelines.running.goals import (
@@ -72,6 +73,16 @@ class Endpoints:
                 raise PipelineFailed(
                     f"`{sink.endpoint.shown}` cannot have the facts of {len(sink.relations)} relations as "
                     f"{sink.endpoint.format.value}: write json, or a goal for each"
+                )
+            self._check_overwriting(sink.endpoint)
+
+    def _check_overwriting(self, goal: Endpoint) -> None:
+        """The same was checked before, but for what is configured, and for the folder."""
+        for node in self.incoming:
+            if overlap(self.resolved(node.endpoint), self.resolved(goal), os.path.abspath(self.folder)):
+                raise PipelineFailed(
+                    f"`{goal.shown}` lies where `{node.endpoint.shown}` is read: name another file, in a folder from "
+                    "which nothing is read"
                 )
 
     def shapes(self, node: Source | Enricher | Sink) -> tuple[Shape, ...]:

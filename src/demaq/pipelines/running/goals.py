@@ -37,7 +37,7 @@ def write_files(facts: InOrder, shapes: Sequence[Shape], endpoint: Endpoint, pat
     """Write the facts of messages; how many messages. A path with an ending is a file with all facts, or, with `lines`,
     with a line for each message. Any other is a folder with a file for each message."""
     if is_one_file(endpoint, path):
-        with _appearing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        with appearing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             return _one_file(facts, shapes, endpoint, file.write)
     return _folder(facts(True), shapes, endpoint, path)
 
@@ -53,7 +53,7 @@ def _file_name(number: int, endpoint: Endpoint) -> str:
 
 
 @contextmanager
-def _appearing(path: Path) -> Iterator[str]:
+def appearing(path: Path) -> Iterator[str]:
     """A place beside a file, which becomes the file in the end."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
@@ -169,7 +169,7 @@ def add_files(facts: InOrder, shapes: Sequence[Shape], endpoint: Endpoint, path:
     messages = 0
     for number, own in groupby(facts(True), itemgetter(0)):
         name = path / _file_name(number, endpoint)
-        with _appearing(name) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        with appearing(name) as temporary, open(temporary, "w", encoding="utf-8") as file:
             file.writelines(pieces(_rows(own), endpoint.format, shapes, endpoint.options))
         messages += 1
     return messages

@@ -6,7 +6,7 @@ from typing import Any
 
 from demaq.pipelines.documents import Shape
 from demaq.pipelines.documents.writing import text_of
-from demaq.pipelines.errors import InputWrong, PipelineFailed
+from demaq.pipelines.errors import PipelineFailed
 from demaq.pipelines.evaluate import Answered, Input, Messages, evaluate
 from demaq.pipelines.evaluate.rows import Row
 from demaq.pipelines.optimise import optimise
@@ -18,7 +18,7 @@ from demaq.pipelines.running.looking import check_relations, plan_to_look_at
 from demaq.pipelines.running.order import order_of
 from demaq.pipelines.running.parts import Unreadable, bytes_of, facts_in, whole
 from demaq.pipelines.running.queues import place_in
-from demaq.pipelines.running.report import SHOWN, Done, Ran, Shown, Wrong, wrong_in
+from demaq.pipelines.running.report import SHOWN, Done, Ran, Shown, Wrong, refusal, wrong_in
 
 SMALL = 4 * 1024 * 1024
 """Bytes of documents up to which it is so."""
@@ -147,7 +147,7 @@ def note_wrong(ran: Ran, wrong: Sequence[Wrong], is_strict: bool) -> None:
     ran.wrong_number = len(wrong)
     ran.wrong = some_wrong(wrong)
     if is_strict and ran.wrong:
-        raise InputWrong(f"{ran.wrong[0]}; nothing was written")
+        raise refusal(ran)
 
 
 def note_refused(ran: Ran | Done, endpoints: Endpoints) -> None:

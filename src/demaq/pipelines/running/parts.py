@@ -4,7 +4,7 @@ import bz2
 import gzip
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Any
@@ -18,6 +18,7 @@ _FILES = 64 * 1024 * 1024  # bytes of whole files in one part, at most so many
 _MOST_FILES = 1000
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 _END = 2**62
+_BLANKS = (b"\n\n", b"\n ", b"\n\t", b"\n\r", b"\n\v", b"\n\f")  # lines that begin so may have nothing else
 _DAMAGED = (OSError, EOFError, zlib.error)
 
 
@@ -67,8 +68,30 @@ class Part:
         except _DAMAGED as error:
             yield number, self.paths[0], line + 1, Unreadable(str(error))
 
+    def content(self) -> bytes | None:
+        """All of its lines, or its one file, if that can be read."""
+        if len(self.paths) != 1:
+            return None
+        try:
+            with _opened(self.paths[0]) as file:
+                if self.stretch is None:
+                    return file.read()
+                start, end = self.stretch
+                if start:
+                    file.seek(start - 1)
+                    file.readline()
+                begin = file.tell()
+                found = file.read(max(0, end - begin)) if end != _END else file.read()
+                return found if not found or found.endswith(b"\n") else found + file.readline()
+        except _DAMAGED:
+            return None  # which is told when it is read
+
     def count(self) -> tuple[int, int]:
         """How many lines there are, and how many messages."""
+        content = self.content()
+        if content is not None and not content[:1].isspace() and not any(blank in content for blank in _BLANKS):
+            lines = content.count(b"\n") + (bool(content) and not content.endswith(b"\n"))
+            return lines, lines
         lines, messages = 0, 0
         with suppress(*_DAMAGED):  # which is told when it is read
             for text in self.lines():
@@ -135,7 +158,7 @@ def whole(names: Sequence[str], first: int, *, is_of_lines: bool) -> Iterator[Pa
         yield Part((name,), stretch=(0, _END))
 
 
-def bytes_of(names: Sequence[str]) -> int:
+def bytes_of(names: Iterable[str]) -> int:
     """How much there is to be read. What is compressed is more than it seems."""
     sizes = ((name, os.path.getsize(name)) for name in names)
     return sum(size * (10 if os.path.splitext(name)[1].lower() in _OPENERS else 1) for name, size in sizes)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from demaq.pipelines.documents import Problem
+from demaq.pipelines.errors import InputWrong
 
 SHOWN = 20  # facts, and things that are wrong
 
@@ -61,3 +62,9 @@ class Done:
     sent: dict[str, int] = field(default_factory=dict)
     wrong: list[Wrong] = field(default_factory=list)
     wrong_number: int = 0
+
+
+def refusal(found: Ran | Done, written: str = "nothing was written") -> InputWrong:
+    """To be raised if nothing may be wrong: the first thing that is, how many more there are, and what was written."""
+    more = found.wrong_number - 1
+    return InputWrong(f"{found.wrong[0]};{f' and {more} more;' if more > 0 else ''} {written}")

@@ -26,8 +26,11 @@ def read(
     node: Source | Enricher,
     names: Sequence[str] | None = None,
     first: int = 0,
+    *,
+    is_kept: bool = True,
 ) -> Reading:
-    """All messages, or those in certain files; they are numbered from the `first`."""
+    """All messages, or those in certain files; they are numbered from the `first`. If files are read once only, they
+    need not be kept."""
     if (node.endpoint.scheme == QUEUE and names is not None) or (node.endpoint.scheme in SERVICES and names is None):
         fetched = list(documents_of(endpoints, node, names))
         return read_fetched(spark, node.id, node.endpoint, endpoints.shapes(node), fetched, first)
@@ -36,7 +39,7 @@ def read(
         count = queues.count(node.endpoint.path)
         return read_queue(spark, node.id, node.endpoint, endpoints.shapes(node), queues.url, count)
     found = endpoints.names(node) if names is None else names
-    return read_files(spark, node.id, node.endpoint, endpoints.shapes(node), found, first)
+    return read_files(spark, node.id, node.endpoint, endpoints.shapes(node), found, first, is_kept=is_kept)
 
 
 def load(spark: SparkSession, endpoints: Endpoints, enricher: Enricher) -> tuple[dict[str, DataFrame], Reading]:

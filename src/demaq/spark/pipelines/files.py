@@ -2,28 +2,42 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import DataFrame, Observation, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from demaq.pipelines.documents import Found, Shape
 from demaq.pipelines.program import Endpoint
-from demaq.pipelines.running.parts import Document, Part, facts_in, of_files, of_lines
+from demaq.pipelines.running.parts import Document, Part, bytes_of, facts_in, of_files, of_lines
 from demaq.pipelines.running.report import wrong_in
 from demaq.spark.pipelines.messages import AT_ONCE
+from demaq.spark.pipelines.plain import plain_columns
 from demaq.spark.pipelines.state import ARRIVAL, Channel
 from demaq.spark.pipelines.values import MESSAGE, encoder, place, spark_type
 
 _WHICH, _FILE, _LINE, _REASON, _RANK = "which", "file", "line", "reason", "rank"
-_A_MESSAGE, _A_PROBLEM = -1, -2  # instead of the number of a relation
+_A_MESSAGE, _A_PROBLEM, _BOTH = -1, -2, -3  # instead of the number of a relation; a message and its only fact
 _AT_ONCE = 5000  # rows in one record batch
+_COUNTED_HERE = 256 * 1024 * 1024  # bytes whose lines are counted faster than Spark would begin to
+_PIECE = 50_000  # and of those that are there as columns
 
-Documents = Callable[[pa.RecordBatch], Iterator[Document]]
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """The facts of the only relation of one message, or of messages with one fact each, as columns."""
+
+    first: int
+    is_of_lines: bool
+    columns: list[pa.Array]
+
+
+Documents = Callable[[pa.RecordBatch], Iterator[Document | Plain]]
 
 PROBLEMS = st.StructType(
     [
@@ -38,36 +52,81 @@ PROBLEMS = st.StructType(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What files give: messages with their facts, and what could not be read. `kept` is to be given back in the end."""
+    """What files give: messages with their facts, and what could not be read.
+
+    It is kept when it is read first, and has to be released in the end; or, if it is read `once` only, counted then.
+    """
 
     channel: Channel
     problems: DataFrame
-    kept: DataFrame
+    raw: DataFrame
+    relations: tuple[str, ...]
+    once: Observation | None = None
+
+    def count(self) -> "Counted":
+        """How much there is, counted in one go."""
+        if self.once is None:
+            found = {row[0]: row[1] for row in self.raw.groupBy(_WHICH).count().collect()}
+        else:
+            found = {int(which): number or 0 for which, number in self.once.get.items()}
+        facts = {
+            relation: sum(found.get(which, 0) for which in _facts_of(number))
+            for number, relation in enumerate(self.relations)
+        }
+        return Counted(found.get(_A_MESSAGE, 0) + found.get(_BOTH, 0), facts, found.get(_A_PROBLEM, 0))
 
     def release(self) -> None:
-        self.kept.unpersist()
+        if self.once is None:
+            self.raw.unpersist()
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    messages: int
+    facts: dict[str, int]
+    problems: int
 
 
 def read_files(
-    spark: SparkSession, source: str, endpoint: Endpoint, shapes: Sequence[Shape], names: Sequence[str], first: int = 0
+    spark: SparkSession,
+    source: str,
+    endpoint: Endpoint,
+    shapes: Sequence[Shape],
+    names: Sequence[str],
+    first: int = 0,
+    *,
+    is_kept: bool = True,
 ) -> Reading:
     """The messages in files. They are numbered, from the `first`, in the order of files, and of lines."""
     is_of_lines = bool(endpoint.options.get("lines"))
     parts = _numbered(spark, of_lines(names), first) if is_of_lines else list(of_files(names, first))
     numbers = spark.range(0, len(parts), 1, max(1, len(parts)))
-    return reading(numbers, _InParts(parts), source, endpoint, shapes)
+    return reading(numbers, _InParts(parts, endpoint, tuple(shapes)), source, endpoint, shapes, is_kept=is_kept)
 
 
 def reading(
-    given: DataFrame, documents: Documents, source: str, endpoint: Endpoint, shapes: Sequence[Shape]
+    given: DataFrame,
+    documents: Documents,
+    source: str,
+    endpoint: Endpoint,
+    shapes: Sequence[Shape],
+    *,
+    is_kept: bool = True,
 ) -> Reading:
-    """The messages in documents, which Spark's workers find by the rows of a data frame."""
+    """The messages in documents, which Spark's workers find by the rows of a data frame. They are kept, unless they are
+    read once only."""
     schema = _schema(shapes)
-    raw = given.mapInArrow(_Reader(documents, endpoint, tuple(shapes), schema), schema).persist()
+    raw = given.mapInArrow(_Reader(documents, endpoint, tuple(shapes), schema), schema)
+    once = None if is_kept else Observation()
+    if once is None:
+        raw = raw.persist()
+    else:
+        marks = (_A_MESSAGE, _A_PROBLEM, _BOTH, *range(len(shapes)))
+        raw = raw.observe(once, *(F.count_if(F.col(_WHICH) == mark).alias(str(mark)) for mark in marks))
     facts = {shape.relation: _facts(raw, number, shape) for number, shape in enumerate(shapes)}
-    messages = raw.where(F.col(_WHICH) == _A_MESSAGE).select(MESSAGE, F.lit(AT_ONCE).alias(ARRIVAL))
+    messages = raw.where(F.col(_WHICH).isin(_A_MESSAGE, _BOTH)).select(MESSAGE, F.lit(AT_ONCE).alias(ARRIVAL))
     problems = raw.where(F.col(_WHICH) == _A_PROBLEM).select(F.lit(source).alias("source"), _FILE, _LINE, _REASON)
-    return Reading(Channel(facts, messages), problems, raw)
+    return Reading(Channel(facts, messages), problems, raw, tuple(facts), once)
 
 
 def without_gaps(channel: Channel, first: int = 0) -> Channel:
@@ -92,6 +151,8 @@ def _numbered(spark: SparkSession, found: Iterable[Part], first: int) -> list[Pa
     parts = list(found)
     if len(parts) == 1:
         return [replace(parts[0], first=first)]
+    if bytes_of({part.paths[0]: None for part in parts}) <= _COUNTED_HERE:
+        return _in_turn(parts, [part.count() for part in parts], first)
 
     def counts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for number in (number for batch in batches for number in batch.column(0).to_pylist()):
@@ -102,12 +163,17 @@ def _numbered(spark: SparkSession, found: Iterable[Part], first: int) -> list[Pa
     counted = {
         row[0]: (row[1], row[2]) for row in spark.range(0, len(parts), 1, len(parts)).mapInArrow(counts, ddl).collect()
     }
+    return _in_turn(parts, [counted[number] for number in range(len(parts))], first)
+
+
+def _in_turn(parts: Sequence[Part], counted: Sequence[tuple[int, int]], first: int) -> list[Part]:
+    """Parts with the numbers of their first messages and lines, by how many lines and messages each of them has."""
     line, numbered = 0, []
-    for number, part in enumerate(parts):
+    for part, (lines, messages) in zip(parts, counted, strict=True):
         line = 0 if part.stretch is None or part.stretch[0] == 0 else line
         numbered.append(Part(part.paths, first, part.stretch, line))
-        line += counted[number][0]
-        first += counted[number][1]
+        line += lines
+        first += messages
     return numbered
 
 
@@ -127,18 +193,31 @@ def _column(relation: int, at: int) -> str:
 
 def _facts(raw: DataFrame, number: int, shape: Shape) -> DataFrame:
     columns = [F.col(_column(number, at)).alias(place(at)) for at in range(len(shape.names))]
-    return raw.where(F.col(_WHICH) == number).select(MESSAGE, *columns)
+    return raw.where(F.col(_WHICH).isin(*_facts_of(number))).select(MESSAGE, *columns)
+
+
+def _facts_of(relation: int) -> tuple[int, ...]:
+    """What rows are marked with that are facts of a relation."""
+    return (relation,) if relation else (relation, _BOTH)
 
 
 class _InParts:
-    """The documents of parts, by their numbers."""
+    """The documents of parts, by their numbers; as columns, if they are plain."""
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(self, parts: Sequence[Part], endpoint: Endpoint, shapes: tuple[Shape, ...]) -> None:
         self._parts = parts
+        self._endpoint = endpoint
+        self._shapes = shapes
 
-    def __call__(self, batch: pa.RecordBatch) -> Iterator[Document]:
+    def __call__(self, batch: pa.RecordBatch) -> Iterator[Document | Plain]:
         for number in batch.column(0).to_pylist():
-            yield from self._parts[number].documents()
+            part = self._parts[number]
+            content = part.content()
+            columns = None if content is None else plain_columns(content, self._endpoint, self._shapes)
+            if columns is not None:
+                yield Plain(part.first, part.stretch is not None, columns)
+            else:
+                yield from part.documents()
 
 
 class _Reader:
@@ -153,32 +232,60 @@ class _Reader:
         self._schema = schema
         self._which = uuid4().hex  # or Spark would take what it has kept of the same files, even if they have changed
 
+    @cached_property
+    def _encoders(self) -> list[list[Callable[[Any], Any]]]:
+        return [[encoder(type_) for type_ in shape.types] for shape in self._shapes]
+
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows: list[tuple[Any, ...]] = []
         schema = to_arrow_schema(self._schema, timezone="UTC")
-        for row in self._rows(document for batch in batches for document in self._documents(batch)):
-            rows.append(row)
-            if len(rows) == _AT_ONCE:
-                yield _batch(rows, schema)
-                rows = []
+        for document in (document for batch in batches for document in self._documents(batch)):
+            if isinstance(document, Plain):
+                yield from _plain_batches(document, schema)
+                continue
+            for row in self._rows(document):
+                rows.append(row)
+                if len(rows) == _AT_ONCE:
+                    yield _batch(rows, schema)
+                    rows = []
         if rows:
             yield _batch(rows, schema)
 
-    def _rows(self, documents: Iterable[Document]) -> Iterator[tuple[Any, ...]]:
-        encoders = [[encoder(type_) for type_ in shape.types] for shape in self._shapes]
+    def _rows(self, document: Document) -> Iterator[tuple[Any, ...]]:
+        number, path, line, content = document
         width = sum(len(shape.names) for shape in self._shapes)
-        starts = [sum(len(shape.names) for shape in self._shapes[:at]) for at in range(len(self._shapes))]
-        for number, path, line, document in documents:
-            found = facts_in(document, self._endpoint, self._shapes)
-            yield from _problems(found, path, line, width)
-            if found.is_broken:
-                continue
-            yield (number, _A_MESSAGE, path, line, None, *[None] * width)
-            for at, shape in enumerate(self._shapes):
-                before, after = [None] * starts[at], [None] * (width - starts[at] - len(shape.names))
-                for row in found.facts.get(shape.relation, ()):
-                    values = (encode(value) for encode, value in zip(encoders[at], row, strict=True))
-                    yield (number, at, None, None, None, *before, *values, *after)
+        found = facts_in(content, self._endpoint, self._shapes)
+        yield from _problems(found, path, line, width)
+        if found.is_broken:
+            return
+        yield (number, _A_MESSAGE, None, None, None, *[None] * width)
+        for at, shape in enumerate(self._shapes):
+            start = sum(len(shape.names) for shape in self._shapes[:at])
+            before, after = [None] * start, [None] * (width - start - len(shape.names))
+            encoders = self._encoders[at]
+            for row in found.facts.get(shape.relation, ()):
+                values = (encode(value) for encode, value in zip(encoders, row, strict=True))
+                yield (number, at, None, None, None, *before, *values, *after)
+
+
+def _plain_batches(found: Plain, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Rows of messages, and of facts. They are cut into pieces of a size that Spark likes."""
+    facts = len(found.columns[0])
+    if found.is_of_lines:
+        yield from _pieces(pa.array(range(found.first, found.first + facts), pa.int64()), _BOTH, found.columns, schema)
+        return
+    yield from _pieces(pa.array([found.first], pa.int64()), _A_MESSAGE, (), schema)
+    yield from _pieces(pa.repeat(pa.scalar(found.first, pa.int64()), facts), 0, found.columns, schema)
+
+
+def _pieces(numbers: pa.Array, which: int, columns: Sequence[pa.Array], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    for start in range(0, len(numbers), _PIECE):
+        own = [numbers[start : start + _PIECE], *(column[start : start + _PIECE] for column in columns)]
+        size = len(own[0])
+        arrays = [own[0], pa.repeat(pa.scalar(which, pa.int32()), size)]
+        arrays += [pa.nulls(size, field.type) for field in list(schema)[2:5]]
+        arrays += own[1:] or [pa.nulls(size, field.type) for field in list(schema)[5:]]
+        yield pa.record_batch(arrays, schema=schema)
 
 
 def _problems(found: Found, path: str, line: int | None, width: int) -> Iterator[tuple[Any, ...]]:

@@ -7,16 +7,19 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from demaq.drawing import to_svg
 from demaq.pipelines import Program, compile_pipeline
-from demaq.pipelines.errors import InputWrong
+from demaq.pipelines.explain import routes_drawing
 from demaq.pipelines.optimise import optimise
-from demaq.pipelines.plan.steps import Answer
+from demaq.pipelines.plan.nodes import Scan
+from demaq.pipelines.plan.steps import Answer, Plan, Send
+from demaq.pipelines.plan.walk import below, nodes
 from demaq.pipelines.program import Enricher, Sink, Source
-from demaq.pipelines.running.endpoints import Endpoints, is_table
+from demaq.pipelines.running.endpoints import FILE, Endpoints, is_table
 from demaq.pipelines.running.looking import check_relations, plan_to_look_at
 from demaq.pipelines.running.memory import note_refused
 from demaq.pipelines.running.queues import Queues
-from demaq.pipelines.running.report import SHOWN, Ran, Shown
+from demaq.pipelines.running.report import SHOWN, Ran, Shown, refusal
 from demaq.spark.pipelines.endpoints import in_order, load, read, told
 from demaq.spark.pipelines.files import PROBLEMS, Reading, without_gaps
 from demaq.spark.pipelines.given import Frames, by_relation, is_given, known_types, one_message, taken
@@ -24,6 +27,7 @@ from demaq.spark.pipelines.readable import readable
 from demaq.spark.pipelines.running import Leaving, run_plan
 from demaq.spark.pipelines.state import Channel
 from demaq.spark.pipelines.tables import read_table, write_table
+from demaq.spark.pipelines.texts import can_write, write_text
 from demaq.spark.pipelines.values import MESSAGE, place, text_of
 
 
@@ -44,6 +48,10 @@ class Pipeline:
 
     def _endpoints(self, program: Program) -> Endpoints:
         return Endpoints(program, self._folder, queues=self._queues)
+
+    def _repr_svg_(self) -> str:
+        """The routes as a picture: notebooks show it."""
+        return to_svg(routes_drawing(self.program))
 
     def run(self, spark: SparkSession, **given: DataFrame) -> Results:
         """The relations that leave the pipeline; nothing is written. Sources and enrichers may be given as data frames,
@@ -90,7 +98,8 @@ class _Run:
         self._endpoints = endpoints
         self._given = {name: taken(program.relations[name], frame) for name, frame in given.items()}
         self._channels: dict[str, Channel] = {}
-        self._read: list[Reading] = []
+        self._read: dict[str, Reading] = {}
+        self._is_once = False  # are files read once only?
         self._wrong: list[DataFrame] = [spark.createDataFrame([], PROBLEMS)]
 
     def results(self) -> Results:
@@ -106,25 +115,40 @@ class _Run:
     def execute(self, is_strict: bool, show: Sequence[str], tell: Callable[[str], None]) -> Ran:
         self._endpoints.check()
         tell("reading")
-        leaving = self._evaluated(show)
+        leaving = self._evaluated(show, is_writing=True)
         ran = Ran("Spark")
-        self._note_wrong(ran, is_strict)
-        for source in self._program.sources:
-            ran.messages[source.id] = self._channels[source.id].messages.count()
-            ran.facts.update({name: frame.count() for name, frame in self._channels[source.id].facts.items()})
+        if not self._is_once:
+            self._count(ran, is_strict)
         for sink in self._program.sinks:
             tell(f"writing {sink.endpoint.shown}")
-            parts = {relation: frame.persist() for relation, frame in leaving.sent[sink.id].items()}
-            ran.sent[sink.id] = self._write(sink, parts)
-            for relation, frame in parts.items():
-                ran.facts[relation] = frame.count()
-                frame.unpersist()
+            check = (lambda: self._count(ran, is_strict)) if self._is_once else (lambda: None)
+            self._send(sink, leaving.sent[sink.id], leaving.bags[sink.id], ran, check)
         note_refused(ran, self._endpoints)
         tell("looking")
         ran.shown = [_shown(step, frame) for step, frame in leaving.answers]
-        for found in self._read:
+        for found in self._read.values():
             found.release()
         return ran
+
+    def _send(
+        self,
+        sink: Sink,
+        parts: Mapping[str, DataFrame],
+        bags: Mapping[str, DataFrame],
+        ran: Ran,
+        check: Callable[[], None],
+    ) -> None:
+        endpoint, path, shapes = sink.endpoint, self._endpoints.path(sink.endpoint), self._endpoints.shapes(sink)
+        if endpoint.scheme == FILE and can_write(endpoint, path, shapes):
+            (shape,) = shapes
+            written = write_text(bags[shape.relation], endpoint, path, shape, check)
+            ran.sent[sink.id], ran.facts[shape.relation] = written.messages, written.facts
+            return
+        kept = {relation: frame.persist() for relation, frame in parts.items()}
+        ran.sent[sink.id] = self._write(sink, kept)
+        for relation, frame in kept.items():
+            ran.facts[relation] = frame.count()
+            frame.unpersist()
 
     def _write(self, sink: Sink, parts: Mapping[str, DataFrame]) -> int:
         if not is_table(sink.endpoint):
@@ -134,7 +158,21 @@ class _Run:
             write_table(readable(frame, self._program.relations[relation]), endpoint, path, relation)
         return reduce(DataFrame.union, [frame.select(MESSAGE) for frame in parts.values()]).distinct().count()
 
-    def _evaluated(self, show: Sequence[str] = ()) -> Leaving:
+    def _reads_once(self, plan: Plan) -> bool:
+        """Is all that a pipeline does to send one relation to one file, and are its sources read for nothing else?"""
+        if len(plan.steps) != 1 or not isinstance(plan.steps[0], Send) or self._given:
+            return False
+        (sink,) = self._program.sinks
+        shapes = self._endpoints.shapes(sink)
+        path = self._endpoints.path(sink.endpoint)
+        scans = [each.channel for node in nodes(plan.steps[0]) for each in below(node) if isinstance(each, Scan)]
+        is_file = all(source.endpoint.scheme == FILE for source in self._program.sources)
+        is_text = sink.endpoint.scheme == FILE and can_write(sink.endpoint, path, shapes)
+        return is_file and is_text and sorted(scans) == sorted(source.id for source in self._program.sources)
+
+    def _evaluated(self, show: Sequence[str] = (), *, is_writing: bool = False) -> Leaving:
+        plan = optimise(plan_to_look_at(self._program, show))
+        self._is_once = is_writing and self._reads_once(plan)
         paired = paired_channels(self._program)
         self._channels = {
             source.id: self._channel(source, is_paired=source.id in paired) for source in self._program.sources
@@ -144,32 +182,41 @@ class _Run:
             for enricher in self._program.enrichers
             for relation, frame in self._loaded(enricher).items()
         }
-        plan = optimise(plan_to_look_at(self._program, show))
         return run_plan(plan, self._spark, self._channels, enrichers)
 
     def _channel(self, source: Source, *, is_paired: bool) -> Channel:
         if is_given(source, self._given):
             own = {relation: self._given[relation] for relation in source.relations if relation in self._given}
             return one_message(self._spark, own)
-        found = read(self._spark, self._endpoints, source)
-        self._note(found)
+        found = read(self._spark, self._endpoints, source, is_kept=not self._is_once)
+        self._note(source, found)
         return without_gaps(found.channel) if is_paired else found.channel
 
     def _loaded(self, node: Enricher) -> dict[str, DataFrame]:
         if is_given(node, self._given):
             return {relation: self._given[relation] for relation in node.relations if relation in self._given}
         facts, found = load(self._spark, self._endpoints, node)
-        self._note(found)
+        self._note(node, found)
         return facts
 
-    def _note(self, found: Reading) -> None:
-        self._read.append(found)
+    def _note(self, node: Source | Enricher, found: Reading) -> None:
+        self._read[node.id] = found
         self._wrong.append(found.problems)
 
-    def _note_wrong(self, ran: Ran, is_strict: bool) -> None:
-        ran.wrong, ran.wrong_number = told(reduce(DataFrame.union, self._wrong))
-        if is_strict and ran.wrong:
-            raise InputWrong(f"{ran.wrong[0]}; nothing was written")
+    def _count(self, ran: Ran, is_strict: bool) -> None:
+        """How much was read, and what could not be."""
+        counted = {name: found.count() for name, found in self._read.items()}
+        if any(found.problems for found in counted.values()):
+            ran.wrong, ran.wrong_number = told(reduce(DataFrame.union, self._wrong))
+            if is_strict:
+                raise refusal(ran)
+        for source in self._program.sources:
+            if source.id in counted:
+                ran.messages[source.id] = counted[source.id].messages
+                ran.facts.update(counted[source.id].facts)
+            else:
+                ran.messages[source.id] = self._channels[source.id].messages.count()
+                ran.facts.update({name: frame.count() for name, frame in self._channels[source.id].facts.items()})
 
 
 def paired_channels(program: Program) -> set[str]:

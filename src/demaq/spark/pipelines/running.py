@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 
+from demaq.pipelines.plan.nodes import Distinct
 from demaq.pipelines.plan.steps import Answer, Define, Fixpoint, Gather, Plan, Send, Split
 from demaq.spark.pipelines.fixpoint import run_fixpoint
 from demaq.spark.pipelines.messages import run_gather, run_split
@@ -14,9 +15,11 @@ from demaq.spark.pipelines.state import Channel, State
 
 @dataclass(slots=True)
 class Leaving:
-    """What leaves: for each sink, the facts of its messages by relation, with their numbers; and answers to queries."""
+    """What leaves: for each sink, the facts of its messages by relation, with their numbers; the same as `bags`, in
+    which a fact may be more than once; and answers to queries."""
 
     sent: dict[str, dict[str, DataFrame]] = field(default_factory=dict)
+    bags: dict[str, dict[str, DataFrame]] = field(default_factory=dict)
     answers: list[tuple[Answer, DataFrame]] = field(default_factory=list)
 
 
@@ -51,6 +54,10 @@ def _split(step: Split, state: State, _leaving: Leaving) -> None:
 
 def _send(step: Send, state: State, leaving: Leaving) -> None:
     leaving.sent[step.sink] = {part.relation: numbered(part.node, state) for part in step.parts}
+    leaving.bags[step.sink] = {
+        part.relation: numbered(part.node.input if isinstance(part.node, Distinct) else part.node, state)
+        for part in step.parts
+    }
 
 
 def _answer(step: Answer, state: State, leaving: Leaving) -> None:

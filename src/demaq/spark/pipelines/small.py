@@ -1,22 +1,25 @@
 """Recursion over few facts, evaluated beside Spark: a round of it takes less time than Spark takes to plan one."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from demaq.pipelines.evaluate import Input
-from demaq.pipelines.evaluate.fixpoint import compile_fixpoint
+from demaq.pipelines.evaluate.fixpoint import TooManyFacts, compile_fixpoint
 from demaq.pipelines.evaluate.rows import Row
 from demaq.pipelines.evaluate.state import State as Memory
 from demaq.pipelines.evaluate.values import all_entering, all_leaving
 from demaq.pipelines.plan.nodes import Columns, Load, Node, Pair, Read, Scan, Spread
 from demaq.pipelines.plan.steps import Fixpoint
 from demaq.pipelines.plan.walk import below
+from demaq.pipelines.values import ValueType
 from demaq.spark.pipelines.state import State
 from demaq.spark.pipelines.values import decoder, frame
 
-MOST = 20_000  # facts that go in
+MOST = 1_000_000  # facts that go in
+_MOST_FOUND = 4_000_000  # facts in all, some hundred bytes each
 
 
 class _TooMany(Exception):
@@ -30,9 +33,9 @@ def run_beside(step: Fixpoint, state: State) -> bool:
         return False  # they ask how many messages there are
     try:
         memory = _brought(step, nodes, state)
-    except _TooMany:
+        compile_fixpoint(step, _MOST_FOUND)(memory)
+    except (_TooMany, TooManyFacts):
         return False
-    compile_fixpoint(step)(memory)
     for found in step.relations:
         columns, has_messages = found.base.columns, bool(found.base.channels)
         types = [*([None] if has_messages else []), *(column.type for column in columns)]
@@ -67,15 +70,18 @@ def _brought(step: Fixpoint, nodes: Sequence[Node], state: State) -> Memory:
 
 
 def _collected(found: DataFrame, columns: Columns, has_messages: bool, most: int) -> list[Row]:
-    rows = found.limit(most + 1).collect()
-    if len(rows) > most:
+    table = found.limit(most + 1).toArrow()
+    if table.num_rows > most:
         raise _TooMany
-    return list(_decoded(rows, columns, has_messages))
+    width = len(columns) + bool(has_messages)
+    types: list[ValueType | None] = [*([None] if has_messages else []), *(column.type for column in columns)]
+    values = (_values(table.column(at), type_) for at, type_ in enumerate(types))
+    return list(zip(*values, strict=True)) if width else [()] * table.num_rows
 
 
-def _decoded(rows: Sequence[Any], columns: Columns, has_messages: bool) -> Iterator[Row]:
-    decoders = [decoder(column.type) for column in columns]
-    first = 1 if has_messages else 0
-    for row in rows:
-        values = zip(decoders, row[first : first + len(columns)], strict=True)
-        yield (*row[:first], *(decode(value) for decode, value in values))
+def _values(column: pa.ChunkedArray, type_: ValueType | None) -> list[Any]:
+    if type_ not in (ValueType.ANY, ValueType.DATETIME):
+        found: list[Any] = column.to_pylist()
+        return found
+    decode = decoder(type_)
+    return [decode(value) for value in column.to_pylist()]

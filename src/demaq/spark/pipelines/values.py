@@ -7,7 +7,7 @@ doubles.
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -26,6 +26,7 @@ DECIMALS = 18
 """Digits after the point of a decimal, of 38 in all."""
 
 _LONGEST = 2**31 - 1  # text
+_DIGITS = Context(prec=38)
 
 _TYPES: dict[ValueType, st.DataType] = {
     ValueType.ANY: st.StringType(),
@@ -73,9 +74,13 @@ def encoder(type_: ValueType) -> Callable[[Any], Any]:
     return lambda value: value
 
 
-def _exact(value: Any) -> Decimal:
+def _exact(value: Any) -> Decimal | None:
+    """With as many digits after the point as a column has; None if there are too many before it."""
     assert isinstance(value, Decimal)
-    return value.quantize(Decimal(1).scaleb(-DECIMALS))
+    try:
+        return value.quantize(Decimal(1).scaleb(-DECIMALS), context=_DIGITS)
+    except InvalidOperation:
+        return None
 
 
 def unlettered(text: str) -> Value:

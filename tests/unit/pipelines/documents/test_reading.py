@@ -152,6 +152,29 @@ def test_what_is_no_fact_is_told_and_the_rest_is_read(document: str, format_: Fo
     assert not found.is_broken
 
 
+@pytest.mark.parametrize(
+    ("document", "shape", "reason"),
+    [
+        ("more,code\nx,Goal\nx,Foul\n", EVENT, "there is no column `time` for `gE`: there are more, code"),
+        (
+            "code\nGoal\nFoul\n",
+            Shape("gE", ("time", "place", "code"), (INTEGER, TEXT, TEXT)),
+            "there are no columns `place` and `time` for `gE`: there are code",
+        ),
+    ],
+)
+def test_columns_that_are_missing_are_told_once(document: str, shape: Shape, reason: str) -> None:
+    found = read(document, Format.CSV, shape)
+    assert found.problems == [Problem(1, reason)]
+    assert found.facts["gE"] == [(*[None] * (len(shape.names) - 1), code) for code in ("Goal", "Foul")]
+    assert not found.is_broken
+
+
+def test_no_column_is_missing_for_what_no_document_has() -> None:
+    item = Shape("item", ("name", "uid", "parentId"), (TEXT, INTEGER, INTEGER))
+    assert read("name\nball\nnet\n", Format.CSV, item) == Found({"item": [("ball", 1, None), ("net", 2, None)]})
+
+
 def test_objects_without_parameters_are_told() -> None:
     reason = "has no field with the name of a parameter of `gE`"
     assert read('[{"when": 1}, {"time": 1}, {}]').problems == [
@@ -210,3 +233,16 @@ def test_nulls_are_written_as_what_is_missing() -> None:
     assert json.loads(written(facts, Format.JSON, (EVENT,))) == [{"time": None, "code": "Goal"}]
     assert written(facts, Format.CSV, (EVENT,)) == "time,code\n,Goal\n"
     assert written({}, Format.JSON, (EVENT,)) == "[]\n"
+
+
+@pytest.mark.parametrize("number", ["1e20", "-100000000000000000000", 10**400])
+def test_numbers_that_are_too_large_are_told(number: object) -> None:
+    shape = Shape("p", ("x",), (ValueType.DECIMAL,))
+    found = read_document(json.dumps([{"x": number}, {"x": "1.5"}]), Format.JSON, [shape])
+    assert found.facts == {"p": [(Decimal("1.5"),)]}
+    assert len(found.problems) == 1
+
+
+def test_an_integer_that_is_no_double_is_told() -> None:
+    found = read_document(json.dumps([{"x": 10**400}]), Format.JSON, [Shape("p", ("x",), (ValueType.ANY,))])
+    assert len(found.problems) == 1

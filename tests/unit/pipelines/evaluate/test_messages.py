@@ -66,7 +66,7 @@ r(x) :- a(x), x < 0.
 without(x) :- a(x), not b(x).
 @to(file:out) { r }
 @to(file:without) { without }
-@to(file:a) { a }
+@to(file:alone) { a }
 @to(file:all) { a b }
 """
 
@@ -81,7 +81,7 @@ def test_a_join_router_pairs_messages_by_their_order() -> None:
     )
     assert messages(found, "out") == [{"r": {(2,)}}, {"r": {(-1,)}}]
     assert messages(found, "without") == [{"without": {(1,)}}, {"without": {(3,), (-1,)}}]
-    assert len(messages(found, "a")) == 3
+    assert len(messages(found, "alone")) == 3
     assert messages(found, "all") == [{"a": {(1,), (2,)}, "b": {(2,), (3,)}}, {"a": {(3,), (-1,)}}]
 
 

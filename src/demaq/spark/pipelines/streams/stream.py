@@ -24,7 +24,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from demaq.pipelines.documents import Shape
-from demaq.pipelines.errors import InputWrong, PipelineFailed
+from demaq.pipelines.errors import PipelineFailed
 from demaq.pipelines.evaluate import Row
 from demaq.pipelines.optimise import optimise
 from demaq.pipelines.plan import print_plan
@@ -38,7 +38,7 @@ from demaq.pipelines.running.memory import in_order as rows_in_order
 from demaq.pipelines.running.parts import bytes_of
 from demaq.pipelines.running.polling import EVERY as POLL_EVERY
 from demaq.pipelines.running.polling import Polled
-from demaq.pipelines.running.report import Done, Wrong
+from demaq.pipelines.running.report import Done, Wrong, refusal
 from demaq.pipelines.running.rows import Compiled, RowBatch, RowChannel
 from demaq.pipelines.vocabulary import EVERY
 from demaq.spark.pipelines.endpoints import in_order, load, read, told
@@ -46,6 +46,7 @@ from demaq.spark.pipelines.files import PROBLEMS, without_gaps
 from demaq.spark.pipelines.state import ARRIVAL, Channel
 from demaq.spark.pipelines.streams.frames import FrameBatch
 from demaq.spark.pipelines.streams.progress import Checkpoint
+from demaq.spark.starting import is_gone
 
 Facts = TypeVar("Facts")
 _FILES_AT_ONCE = 1000
@@ -135,10 +136,18 @@ class Stream:
         for thread in asking:
             thread.start()
         try:
+            self._go_on(query, should_stop)
+        except Exception:
+            if not (should_stop() and is_gone(self._spark)):
+                raise  # what was not ended by whoever stops it is done again
+        finally:
+            ended.set()
+
+    def _go_on(self, query: StreamingQuery, should_stop: Callable[[], bool]) -> None:
+        try:
             while query.isActive and not should_stop():
                 time.sleep(_LOOK)
         finally:
-            ended.set()
             query.stop()
         self._await(query)
 
@@ -318,7 +327,7 @@ class Stream:
 
     def _finish(self, batch: FrameBatch | RowBatch, done: Done) -> None:
         if done.wrong and self._is_strict:
-            raise InputWrong(f"{done.wrong[0]}; nothing of its batch was written")
+            raise refusal(done, "nothing of the batch was written")
         kept = batch.run()
         note_refused(done, self._endpoints)
         if not batch.ended:

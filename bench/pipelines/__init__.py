@@ -1,0 +1,1 @@
+"""Pipelines in Demaq and in what people would use instead: the same files in, the same facts out."""
