@@ -308,3 +308,13 @@ def test_a_stream_goes_on_while_a_service_does_not_answer(tmp_path: Path, spark:
     assert [str(wrong.reason) for done in told for wrong in done.wrong] == [
         f"`{there.url}/orders` cannot be asked: it answers with 503 Service Unavailable"
     ]
+
+
+def test_a_pattern_means_the_files_of_one_folder(tmp_path: Path, spark: Any) -> None:
+    (tmp_path / "in" / "done").mkdir(parents=True)
+    for number, name in enumerate(("in/a.json", "in/b.csv", "in/done/c.json")):
+        (tmp_path / name).write_text(f'{{"id": {number}}}', encoding="utf-8")
+    (tmp_path / "p.lila").write_text("@from(in/*.json) { o(id: integer). }\n@to(out.jsonl) { o }\n", encoding="utf-8")
+    endpoints = Endpoints(compile_pipeline(tmp_path / "p.lila"), tmp_path)
+    Stream(endpoints, tmp_path / "checkpoint", spark).run_until_idle()
+    assert (tmp_path / "out.jsonl").read_text() == '[{"id": 0}]\n'

@@ -85,6 +85,7 @@ class Stream:
         )
         self._sinks = {sink.id: sink for sink in endpoints.program.sinks}
         self._error: Exception | None = None
+        self._folders: dict[str, str] = {}  # in which files are meant by a pattern, by source
         self._begin()
 
     def _begin(self) -> None:
@@ -201,6 +202,7 @@ class Stream:
             folder = path.parent
             if not folder.is_dir():
                 raise PipelineFailed(f"there is no folder `{folder}`, in which new files of a stream would be found")
+            self._folders[source.id] = os.path.realpath(folder)
             reader, path = reader.option("pathGlobFilter", path.name), folder
         return reader.load(str(path)).select(F.lit(source.id).alias(_SOURCE), _PATH)
 
@@ -223,11 +225,17 @@ class Stream:
         try:
             names: dict[str, list[str]] = {}
             for source, path in sorted(tuple(row) for row in frame.where(F.col(_SOURCE) != "").collect()):
-                names.setdefault(source, []).append(_local(path))
+                if self._is_meant(source, _local(path)):
+                    names.setdefault(source, []).append(_local(path))
             self._run_batch(number, number - 1, names, ended=False)
         except Exception as error:
             self._error = error  # Spark would tell of it in its own way
             raise
+
+    def _is_meant(self, source: str, name: str) -> bool:
+        """Spark looks into all folders below one; a pattern means the files in this one."""
+        folder = self._folders.get(source)
+        return folder is None or os.path.realpath(os.path.dirname(name)) == folder
 
     # A batch
 
