@@ -30,7 +30,10 @@ from demaq.pipelines.vocabulary import Format
 
 FILE, CONSOLE, JDBC, SPARK, QUEUE = "file", "console", "jdbc", "spark", "queue"
 SERVICES = ("http", "https")
-_READ, _WRITTEN = (FILE, *SERVICES, JDBC, QUEUE, SPARK), (CONSOLE, FILE, *SERVICES, JDBC, QUEUE, SPARK)
+ERRORS = "errors"
+"""What could not be read of all other sources, and of enrichers."""
+
+_READ, _WRITTEN = (ERRORS, FILE, *SERVICES, JDBC, QUEUE, SPARK), (CONSOLE, FILE, *SERVICES, JDBC, QUEUE, SPARK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,16 @@ class Endpoints:
         return [*self.program.sources, *self.program.enrichers]
 
     @property
+    def sources(self) -> list[Source]:
+        """Those that bring something from outside: all but what they have wrong."""
+        return [source for source in self.program.sources if source.endpoint.scheme != ERRORS]
+
+    @property
+    def errors(self) -> list[Source]:
+        """Those that have what is wrong with others."""
+        return [source for source in self.program.sources if source.endpoint.scheme == ERRORS]
+
+    @property
     def tables(self) -> list[Endpoint]:
         """Those that only Spark can read and write."""
         every = [node.endpoint for node in self.incoming] + [sink.endpoint for sink in self.program.sinks]
@@ -63,6 +76,10 @@ class Endpoints:
             self._check(node.endpoint, _READ, "read")
             if node.endpoint.scheme == QUEUE:
                 self.queues_of(node)
+            if node.endpoint.scheme == ERRORS and isinstance(node, Enricher):
+                raise PipelineFailed(
+                    f"`{node.endpoint.shown}` is for `@from`: errors belong to no message but their own"
+                )
         for sink in self.program.sinks:
             self._check(sink.endpoint, _WRITTEN, "written")
             if sink.endpoint.scheme == QUEUE:

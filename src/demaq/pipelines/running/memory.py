@@ -18,13 +18,17 @@ from demaq.pipelines.running.looking import check_relations, plan_to_look_at
 from demaq.pipelines.running.order import order_of
 from demaq.pipelines.running.parts import Unreadable, bytes_of, facts_in, whole
 from demaq.pipelines.running.queues import place_in
-from demaq.pipelines.running.report import SHOWN, Done, Ran, Shown, Wrong, refusal, wrong_in
+from demaq.pipelines.running.report import SHOWN, Done, Ran, Shown, Wrong, errors_document, refusal, wrong_in
 
 SMALL = 4 * 1024 * 1024
 """Bytes of documents up to which it is so."""
 
 MESSAGE_SIZE = 400
 """Bytes of a message in a queue, more or less."""
+
+
+Located = tuple[str, int | None, str | bytes | Unreadable]
+"""Where a document is, in which line, and what it is."""
 
 
 @dataclass(slots=True)
@@ -54,9 +58,19 @@ def read_here(
     endpoints: Endpoints, node: Source | Enricher, names: Sequence[str] | None = None, first: int = 0
 ) -> Read:
     """The messages in files, numbered from the `first`. What is broken is no message."""
+    return _read(endpoints, node, documents_of(endpoints, node, names), first)
+
+
+def read_errors(endpoints: Endpoints, source: Source, wrong: Sequence[Wrong], first: int = 0) -> Read:
+    """What is wrong, as a message; none if all is right."""
+    documents = [(source.endpoint.shown, None, errors_document(wrong))] if wrong else []
+    return _read(endpoints, source, documents, first)
+
+
+def _read(endpoints: Endpoints, node: Source | Enricher, documents: Iterable[Located], first: int) -> Read:
     found = Read()
     shapes = endpoints.shapes(node)
-    for path, line, document in documents_of(endpoints, node, names):
+    for path, line, document in documents:
         read = facts_in(document, node.endpoint, shapes)
         found.wrong += wrong_in(read.problems, node.id, path, line)
         if read.is_broken:
@@ -77,10 +91,8 @@ def _lines(document: bytes, endpoint: Endpoint) -> Iterator[tuple[int | None, by
             yield number, line
 
 
-def documents_of(
-    endpoints: Endpoints, node: Source | Enricher, names: Sequence[str] | None
-) -> Iterator[tuple[str, int | None, str | bytes | Unreadable]]:
-    """Where documents are, in which line, and what they are."""
+def documents_of(endpoints: Endpoints, node: Source | Enricher, names: Sequence[str] | None) -> Iterator[Located]:
+    """The documents of an endpoint."""
     if node.endpoint.scheme == QUEUE:
         queue, positions = node.endpoint.path, None if names is None else [int(name) for name in names]
         for number, body in endpoints.queues_of(node).documents(queue, positions):
@@ -120,13 +132,14 @@ def run_here(
     if endpoints.tables:
         raise PipelineFailed(f"`{endpoints.tables[0].shown}` needs Spark: leave `--spark off` out")
     tell("reading")
-    sources = {source.id: read_here(endpoints, source) for source in program.sources}
+    sources = {source.id: read_here(endpoints, source) for source in endpoints.sources}
     enrichers: dict[str, Mapping[str, list[Row]]] = {}
     wrong = [each for read in sources.values() for each in read.wrong]
     for enricher in program.enrichers:
         enrichers[enricher.id], problems = load_here(endpoints, enricher)
         wrong += problems
     note_wrong(ran, wrong, is_strict)
+    sources |= {source.id: read_errors(endpoints, source, wrong) for source in endpoints.errors}
     given = Input(sources={name: read.messages for name, read in sources.items()}, enrichers=enrichers)
     out = evaluate(optimise(plan_to_look_at(program, show)), given)
     for source in program.sources:

@@ -1,7 +1,8 @@
 """What runs have done, for people and programs."""
 
+import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from demaq.pipelines.documents import Problem
 from demaq.pipelines.errors import InputWrong
@@ -20,6 +21,11 @@ class Wrong:
 
     def __str__(self) -> str:
         return f"{self.file}{'' if self.line is None else f', line {self.line}'}: {self.reason}"
+
+
+def errors_document(wrong: Iterable[Wrong]) -> bytes:
+    """What is wrong, as a document with a fact for each."""
+    return json.dumps([asdict(each) for each in wrong]).encode()
 
 
 def wrong_in(problems: Iterable[Problem], source: str, file: str, line: int | None) -> list[Wrong]:

@@ -11,13 +11,14 @@ from demaq.pipelines.program import Enricher, Source
 from demaq.pipelines.running.endpoints import QUEUE, SERVICES, Endpoints
 from demaq.pipelines.running.goals import InOrder, Sent
 from demaq.pipelines.running.memory import documents_of
-from demaq.pipelines.running.report import SHOWN, Wrong
+from demaq.pipelines.running.report import SHOWN, Wrong, errors_document
 from demaq.spark.pipelines.fetched import read_fetched
 from demaq.spark.pipelines.files import Reading, read_files
 from demaq.spark.pipelines.queues import read_queue
 from demaq.spark.pipelines.values import MESSAGE, decoder, place
 
 _WHICH = "which"
+_MOST_ERRORS = 100_000
 
 
 def read(
@@ -40,6 +41,16 @@ def read(
         return read_queue(spark, node.id, node.endpoint, endpoints.shapes(node), queues.url, count)
     found = endpoints.names(node) if names is None else names
     return read_files(spark, node.id, node.endpoint, endpoints.shapes(node), found, first, is_kept=is_kept)
+
+
+def read_errors(
+    spark: SparkSession, endpoints: Endpoints, source: Source, problems: DataFrame, first: int = 0
+) -> Reading:
+    """What is wrong, as a message; none if all is right. Of very much, some is enough."""
+    some = problems.orderBy("source", "file", "line").limit(_MOST_ERRORS).collect()
+    document = errors_document(Wrong(*row) for row in some)
+    found = [(source.endpoint.shown, None, document)] if some else []
+    return read_fetched(spark, source.id, source.endpoint, endpoints.shapes(source), found, first)
 
 
 def load(spark: SparkSession, endpoints: Endpoints, enricher: Enricher) -> tuple[dict[str, DataFrame], Reading]:

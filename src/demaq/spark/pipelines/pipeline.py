@@ -20,7 +20,7 @@ from demaq.pipelines.running.looking import check_relations, plan_to_look_at
 from demaq.pipelines.running.memory import note_refused
 from demaq.pipelines.running.queues import Queues
 from demaq.pipelines.running.report import SHOWN, Ran, Shown, refusal
-from demaq.spark.pipelines.endpoints import in_order, load, read, told
+from demaq.spark.pipelines.endpoints import in_order, load, read, read_errors, told
 from demaq.spark.pipelines.files import PROBLEMS, Reading, without_gaps
 from demaq.spark.pipelines.given import Frames, by_relation, is_given, known_types, one_message, taken
 from demaq.spark.pipelines.readable import readable
@@ -175,13 +175,14 @@ class _Run:
         self._is_once = is_writing and self._reads_once(plan)
         paired = paired_channels(self._program)
         self._channels = {
-            source.id: self._channel(source, is_paired=source.id in paired) for source in self._program.sources
+            source.id: self._channel(source, is_paired=source.id in paired) for source in self._endpoints.sources
         }
         enrichers = {
             (enricher.id, relation): frame
             for enricher in self._program.enrichers
             for relation, frame in self._loaded(enricher).items()
         }
+        self._channels |= {source.id: self._errors(source) for source in self._endpoints.errors}
         return run_plan(plan, self._spark, self._channels, enrichers)
 
     def _channel(self, source: Source, *, is_paired: bool) -> Channel:
@@ -191,6 +192,14 @@ class _Run:
         found = read(self._spark, self._endpoints, source, is_kept=not self._is_once)
         self._note(source, found)
         return without_gaps(found.channel) if is_paired else found.channel
+
+    def _errors(self, source: Source) -> Channel:
+        """What is wrong with other sources, and with enrichers."""
+        if is_given(source, self._given):
+            return self._channel(source, is_paired=False)
+        found = read_errors(self._spark, self._endpoints, source, reduce(DataFrame.union, self._wrong))
+        self._read[source.id] = found
+        return found.channel
 
     def _loaded(self, node: Enricher) -> dict[str, DataFrame]:
         if is_given(node, self._given):

@@ -35,13 +35,14 @@ from demaq.pipelines.running.batches import Progress
 from demaq.pipelines.running.endpoints import QUEUE, SERVICES, Endpoints
 from demaq.pipelines.running.memory import MESSAGE_SIZE, SMALL, load_here, note_refused, read_here, some_wrong
 from demaq.pipelines.running.memory import in_order as rows_in_order
+from demaq.pipelines.running.memory import read_errors as read_errors_here
 from demaq.pipelines.running.parts import bytes_of
 from demaq.pipelines.running.polling import EVERY as POLL_EVERY
 from demaq.pipelines.running.polling import Polled
 from demaq.pipelines.running.report import Done, Wrong, refusal
 from demaq.pipelines.running.rows import Compiled, RowBatch, RowChannel
 from demaq.pipelines.vocabulary import EVERY
-from demaq.spark.pipelines.endpoints import in_order, load, read, told
+from demaq.spark.pipelines.endpoints import in_order, load, read, read_errors, told
 from demaq.spark.pipelines.files import PROBLEMS, without_gaps
 from demaq.spark.pipelines.state import ARRIVAL, Channel
 from demaq.spark.pipelines.streams.frames import FrameBatch
@@ -176,7 +177,7 @@ class Stream:
         (self._folder / "complete").write_text("", encoding="utf-8")
 
     def _writer(self) -> DataStreamWriter:
-        found = [self._new(source) for source in self._program.sources]
+        found = [self._new(source) for source in self._endpoints.sources]
         if not found:
             raise PipelineFailed("a stream needs a source: the pipeline has none")
         has_times = any(isinstance(step, Gather) and step.time is not None for step in self._plan.steps)
@@ -287,6 +288,10 @@ class Stream:
             numbers = range(first, first + found.count)
             batch.add(source.id, RowChannel(found.facts, dict.fromkeys(numbers, now)), found.count)
         done.wrong, done.wrong_number = some_wrong(wrong), len(wrong)
+        for source in self._endpoints.errors:
+            first = progress.counts.get(source.id, 0)
+            errors = read_errors_here(self._endpoints, source, wrong, first)
+            batch.add(source.id, RowChannel(errors.facts, {first: now} if errors.count else {}), errors.count)
         self._finish(batch, done)
 
     def _on_spark(
@@ -329,6 +334,12 @@ class Stream:
             done.messages[source.id] = found.messages.count()
             batch.add(source.id, found, done.messages[source.id])
         done.wrong, done.wrong_number = told(reduce(DataFrame.union, problems))
+        for source in self._endpoints.errors if done.wrong else ():
+            first = progress.counts.get(source.id, 0)
+            errors = read_errors(self._spark, self._endpoints, source, reduce(DataFrame.union, problems), first)
+            readings.append(errors)
+            found = Channel(errors.channel.facts, errors.channel.messages.withColumn(ARRIVAL, F.lit(now)))
+            batch.add(source.id, found, 1)
         self._finish(batch, done)
         for reading in readings:
             reading.release()
