@@ -222,7 +222,7 @@ def test_files_of_others_are_not_touched(spark: Any, pipeline: Any, tmp_path: Pa
     [
         (
             "@from(kafka:x) { p(x). } @to(file:out.json) { p }",
-            "`kafka:x` cannot be read: this version knows `errors:`, `file:`, `http:`, `https:`, `jdbc:`, `queue:` and `spark:`",
+            "`kafka:x` cannot be read: this version knows `errors:`, `file:`, `http:`, `https:`, `jdbc:`, `queue:` and",
         ),
         (
             "@from(file:in.json) { p(x). } @to(twitter:$config) { p }",
