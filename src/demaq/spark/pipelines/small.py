@@ -19,7 +19,7 @@ from demaq.spark.pipelines.state import State
 from demaq.spark.pipelines.values import decoder, frame
 
 MOST = 1_000_000  # facts that go in
-_MOST_FOUND = 4_000_000  # facts in all, some hundred bytes each
+_MOST_FOUND = 6_000_000  # facts in all, some two hundred bytes each
 
 
 class _TooMany(Exception):
