@@ -3,6 +3,7 @@
 import importlib
 import shutil
 import time
+from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -22,7 +23,7 @@ class System(Protocol):
         """Do what is to be done; how many seconds that took."""
 
 
-class InProcess:
+class InProcess(ABC):
     """A system whose work is a call, of which the seconds are taken."""
 
     def run(self, job: Job) -> float:
@@ -30,8 +31,8 @@ class InProcess:
         self.work(job)
         return time.perf_counter() - start
 
-    def work(self, job: Job) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def work(self, job: Job) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

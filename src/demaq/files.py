@@ -1,8 +1,9 @@
-"""Files that a name stands for."""
+"""Files that a name stands for, and small files that are written whole."""
 
 import glob
 import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from demaq.diagnostics import DemaqError
 
@@ -25,6 +26,16 @@ def files(name: str) -> Iterable[tuple[str, str]]:
     if not found:
         raise InputInvalid(f"there is no file `{name}`")
     return (found for one in found for found in (_inside(one) if os.path.isdir(one) else [("", one)]))
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """All of it, or nothing, whatever happens."""
+    temporary = path.with_name(f".{path.name}")
+    with open(temporary, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
 
 
 def _inside(folder: str) -> Iterator[tuple[str, str]]:

@@ -149,7 +149,8 @@ def _check_diagnostic(diagnostic: Diagnostic) -> None:
 
 def _check_place(span: Span) -> None:
     assert 0 <= span.start <= span.end <= len(span.source.text), span
-    assert span.source.name.endswith((".demaq", ".lila", ".toml")), span.source.name  # a file of the user's, no text of ours
+    of_the_user = (".demaq", ".lila", ".toml")  # and no text of ours
+    assert span.source.name.endswith(of_the_user), span.source.name
 
 
 def _check_in_memory(program: Program, text: str) -> None:

@@ -67,6 +67,17 @@ def test_strict_is_strict(folder: Path, spark: Any, place: str) -> None:
     assert not (folder / "errors.csv").exists()
 
 
+@pytest.mark.parametrize("place", ["memory", "spark"])
+def test_a_relation_that_errors_have_nothing_for(folder: Path, spark: Any, place: str) -> None:
+    text = TEXT.replace("e(source, line: integer, reason)", "e(nonsense)")
+    (folder / "p.lila").write_text(text, encoding="utf-8")
+    ran = run(place, folder, spark)
+    assert ran.wrong_number == 4  # two things, and each of them again
+    assert any("no field with the name of a parameter of `e`" in wrong.reason for wrong in ran.wrong)
+    with pytest.raises(InputWrong):
+        run(place, folder, spark, is_strict=True)
+
+
 def test_errors_enrich_nothing(folder: Path) -> None:
     (folder / "p.lila").write_text(TEXT.replace("@from(errors:)", "@enrich(errors:)"), encoding="utf-8")
     with pytest.raises(PipelineFailed, match="is for `@from`"):

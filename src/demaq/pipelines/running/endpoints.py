@@ -1,5 +1,6 @@
 """Where facts come from and go to. For each scheme of a URI there is one way to read, and one to write."""
 
+import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -138,7 +139,8 @@ class Endpoints:
         else:
             endpoint = self.resolved(sink.endpoint)
             for number, document in documents(facts, self.shapes(sink), sink.endpoint):
-                reason = post(endpoint, document, f"{once[0]}-{sink.id}-{number}")
+                key = hashlib.sha256(f"{once[0]} {sink.id} {number}".encode()).hexdigest()
+                reason = post(endpoint, document, key)
                 reasons += [f"message {number}: {reason}"] if reason else []
                 messages += 1
         self.refused.extend(Wrong(sink.id, sink.endpoint.shown, None, reason) for reason in reasons)

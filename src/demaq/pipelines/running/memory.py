@@ -138,8 +138,9 @@ def run_here(
     for enricher in program.enrichers:
         enrichers[enricher.id], problems = load_here(endpoints, enricher)
         wrong += problems
-    note_wrong(ran, wrong, is_strict)
-    sources |= {source.id: read_errors(endpoints, source, wrong) for source in endpoints.errors}
+    errors = {source.id: read_errors(endpoints, source, wrong) for source in endpoints.errors}
+    note_wrong(ran, [*wrong, *(each for read in errors.values() for each in read.wrong)], is_strict)
+    sources |= errors
     given = Input(sources={name: read.messages for name, read in sources.items()}, enrichers=enrichers)
     out = evaluate(optimise(plan_to_look_at(program, show)), given)
     for source in program.sources:

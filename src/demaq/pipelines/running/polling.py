@@ -2,10 +2,10 @@
 
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
+from demaq.files import write_whole
 from demaq.pipelines.program import Endpoint
 from demaq.pipelines.running.http import fetch
 
@@ -24,24 +24,26 @@ class Polled:
 
     def poll(self) -> bool:
         """Ask the service; whether it had something new."""
-        known: dict[str, Any] = {"number": 0}
-        if self._state.exists():
-            known = json.loads(self._state.read_text(encoding="utf-8"))
+        known = self._known()
         found = fetch(self._endpoint, known.get("tag"))
-        digest = None if found is None else hashlib.sha256(found.document).hexdigest()
+        digest = None if found is None else _digest(found.document)
         if found is None or digest == known.get("digest"):
             return False
         number = known["number"] + 1
-        _write(self.folder / f"{number:09d}", found.document)
-        _write(self._state, json.dumps({"number": number, "tag": found.tag, "digest": digest}).encode())
+        write_whole(self.folder / f"{number:09d}", found.document)
+        write_whole(self._state, json.dumps({"number": number, "tag": found.tag, "digest": digest}).encode())
         return True
 
+    def _known(self) -> dict[str, Any]:
+        """What is known of the last document. If that was kept, and then something crashed, the file itself tells."""
+        known: dict[str, Any] = {"number": 0}
+        if self._state.exists():
+            known = json.loads(self._state.read_text(encoding="utf-8"))
+        last = max(self.folder.glob("[0-9]*"), default=None)
+        if last is not None and int(last.name) > known["number"]:
+            return {"number": int(last.name), "digest": _digest(last.read_bytes())}
+        return known
 
-def _write(path: Path, content: bytes) -> None:
-    """All of it, or nothing. A number that is used again after a crash has the same document, or a later one."""
-    temporary = path.with_name(f".{path.name}")
-    with open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+
+def _digest(document: bytes) -> str:
+    return hashlib.sha256(document).hexdigest()

@@ -198,7 +198,7 @@ class _Run:
         if is_given(source, self._given):
             return self._channel(source, is_paired=False)
         found = read_errors(self._spark, self._endpoints, source, reduce(DataFrame.union, self._wrong))
-        self._read[source.id] = found
+        self._note(source, found)
         return found.channel
 
     def _loaded(self, node: Enricher) -> dict[str, DataFrame]:

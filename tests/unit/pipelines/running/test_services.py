@@ -147,6 +147,18 @@ def test_a_stream_keeps_what_is_new(tmp_path: Path, there: Service) -> None:
     ]
 
 
+def test_a_crash_after_a_document_was_kept_neither_doubles_nor_replaces_it(tmp_path: Path, there: Service) -> None:
+    program = compile_pipeline(_written(tmp_path, READ, there))
+    folder = tmp_path / "polled" / "source0"
+    there.document = b'{"id": 1}'
+    Polled(program.sources[0].endpoint, folder).poll()
+    folder.with_suffix(".json").unlink()  # as if it had never been written
+    assert not Polled(program.sources[0].endpoint, folder).poll()
+    there.document = b'{"id": 2}'
+    assert Polled(program.sources[0].endpoint, folder).poll()
+    assert [file.read_bytes() for file in sorted(folder.iterdir())] == [b'{"id": 1}', b'{"id": 2}']
+
+
 def _written(folder: Path, text: str, there: Service) -> Path:
     (folder / "p.lila").write_text(text.replace("SERVICE", there.url), encoding="utf-8")
     return folder / "p.lila"

@@ -23,6 +23,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from demaq.files import write_whole
 from demaq.pipelines.documents import Shape
 from demaq.pipelines.errors import PipelineFailed
 from demaq.pipelines.evaluate import Row
@@ -100,9 +101,7 @@ class Stream:
         if is_new:
             self._folder.mkdir(parents=True, exist_ok=True)
             begun = {"pipeline": self._program.name, "digest": digest, "id": uuid4().hex}
-            temporary = note.with_name(f".{note.name}")
-            temporary.write_text(json.dumps(begun), encoding="utf-8")
-            os.replace(temporary, note)
+            write_whole(note, json.dumps(begun).encode())
         known = json.loads(note.read_text(encoding="utf-8"))
         if known["digest"] != digest:
             raise PipelineFailed(
@@ -161,7 +160,7 @@ class Stream:
             try:
                 self._polled[source.id].poll()
                 told = ""
-            except PipelineFailed as error:
+            except (PipelineFailed, OSError) as error:
                 if str(error) != told:
                     self._tell(
                         Done(-1, wrong=[Wrong(source.id, source.endpoint.shown, None, str(error))], wrong_number=1)
