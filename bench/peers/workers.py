@@ -2,7 +2,6 @@
 
 import multiprocessing
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from multiprocessing.connection import Connection, wait
@@ -15,13 +14,13 @@ class Stalled(Exception):
     """Workers do not get on."""
 
 
-class Worker(ABC):
+class Worker:
     def begin(self) -> None:
         """From now on there may be something to do."""
 
-    @abstractmethod
     def step(self) -> int | None:
         """Do some of it: how many answers are out now, or None if there was nothing to do."""
+        raise NotImplementedError
 
     def end(self) -> None:
         """There is nothing to do for a while."""
