@@ -224,3 +224,53 @@ def test_pipelines_run_on_every_store(stored: Store, tmp_path: Path) -> None:
     again.send("orders", order(8, 8), order(9, 9))
     again.run()
     assert compact(again.bodies("reports")) == [total(6), total(15), total(24)]
+
+
+def test_queues_of_different_lengths_are_read_up_to_the_same_position(start: Start) -> None:
+    text = QUEUES.replace("create queue seen", "create queue seen create queue others")
+    both = (
+        SOURCE
+        + "@from(queue:others) { other(id: integer). }\n@to(queue:large) { order }\n@to(queue:reports) { other }\n"
+    )
+    app = start(text, files={"sorting.lila": both}, batch=100_000)
+    for number in range(1500):
+        app.send("orders", order(number, 1))
+        if number > 1200:  # processed after more messages than a batch takes
+            app.send("others", f"<other><id>{number}</id></other>")
+    app.run()
+    assert len(app.bodies("large")) == 1500
+    assert compact(app.bodies("reports")) == [
+        f"<facts><other><id>{number}</id></other></facts>" for number in range(1201, 1500)
+    ]
+
+
+def test_what_a_pipeline_has_not_had_yet_goes_through_the_next_version(tmp_path: Path) -> None:
+    store = MemoryStore()
+    first = Running(plan_from(tmp_path / "first", QUEUES, {"sorting.lila": LARGE}), store)
+    first.send("orders", order(1, 500))
+    first.engine.step()  # processed, and not yet read
+    assert first.bodies("large") == []
+    second = Running(plan_from(tmp_path / "second", QUEUES, {"sorting.lila": LARGE.replace("100", "200")}), store)
+    second.run()
+    assert compact(second.bodies("large")) == [big(1)]
+
+
+def test_messages_are_read_before_they_are_reclaimed(start: Start) -> None:
+    app = start(QUEUES, files={"sorting.lila": LARGE})
+    app.send("orders", order(1, 500))
+    app.engine.step()
+    app.clock.advance(timedelta(days=1000))
+    while app.engine.reclaim():
+        pass
+    app.run()
+    assert app.bodies("orders") == []
+    assert compact(app.bodies("large")) == [big(1)]
+
+
+def test_messages_for_transient_queues_come_in_beside_others(start: Start) -> None:
+    text = QUEUES.replace("create queue seen", "create queue seen create queue quick mode transient")
+    app = start(text, files={"sorting.lila": LARGE + "@to(queue:quick) { order }\n"})
+    app.send("orders", order(1, 50), order(2, 500))
+    app.run()
+    assert len(app.bodies("quick")) == 2
+    assert compact(app.bodies("large")) == [big(2)]
