@@ -45,7 +45,7 @@ def nothing_foreseen() -> Iterator[None]:
 
 def evaluations(running: Running, queue: str, *bodies: str) -> int:
     """How often rules are evaluated."""
-    with patch.object(Evaluator, "_call", autospec=True, side_effect=Evaluator._call) as calls:
+    with patch.object(Evaluator, "_answer", autospec=True, side_effect=Evaluator._answer) as calls:
         running.play(queue, *bodies)
     return calls.call_count
 

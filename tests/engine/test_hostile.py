@@ -205,3 +205,14 @@ def test_a_message_that_cannot_be_parsed_is_an_error_of_its_own(start: Start) ->
     assert (error.kind, error.message) == ("resource", "1")
     assert len(running.bodies("out")) == 1
     running.check_ledger()
+
+
+def test_only_the_declaration_at_the_beginning_is_one() -> None:
+    inside = "<a><![CDATA[ <?xml version='1.0'?> ]]></a>"
+    assert read_message(f'\n<?xml version="1.0"?>{inside}', Limits()).text == inside
+    assert read_message(inside, Limits()).text == inside
+
+
+def test_long_white_space_is_read_in_linear_time() -> None:
+    text = f"<a>{' ' * 1_000_000}</a>"
+    assert read_message(text, Limits()).text == text

@@ -53,3 +53,15 @@ def test_a_batch_comes_into_both_layers_once(tmp_path: Path) -> None:
     assert store.append_once("loader", 1, [fleeting, lasting], NOW) is None
     assert {message.id for message in store.waiting(20)} == set(ids)
     store.close()
+
+
+def test_what_is_left_out_for_its_bytes_in_one_layer_leaves_out_what_comes_after_it_in_the_other(
+    tmp_path: Path,
+) -> None:
+    store = LayeredStore(open_store(f"sqlite:///{tmp_path / 'log.db'}"))
+    ids = store.append([NewMessage(queue="q", body="<m/>", transient=kind == "t") for kind in "tpptpt"], NOW)
+    found = [[one.id for one in store.waiting(9, light=True, most_bytes=most)] for most in (4, 8, 99)]
+    assert found == [ids[:2], ids[:3], ids[:5]]
+    besides = [ids[1], ids[2], ids[4]]
+    assert [one.id for one in store.waiting(9, light=True, besides=besides, most_bytes=99)] == ids[::3] + ids[5:]
+    store.close()

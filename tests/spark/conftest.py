@@ -7,11 +7,14 @@ import pytest
 
 from demaq.spark.session import Session
 from demaq.spark.source import register
+from demaq.spark.starting import running
+from jars import connector
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    session = Session("local[2]")
+    assert running() is None, "a test before has left its session open"
+    session = Session("local[2]", {"spark.jars": connector()})
     register(session.spark)  # for this thread
     yield session.spark
     session.close()

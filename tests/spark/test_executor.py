@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +23,7 @@ from demaq.engine.plan import Plan
 from demaq.model import Limits
 from demaq.node import Node
 from demaq.spark.executor import SparkExecutor
+from demaq.spark.jobs import Jobs, watched
 from demaq.spark.session import Session
 from demaq.store import Processed, StoreUnavailable, open_store
 from engine.random_programs import Story, stories
@@ -154,6 +156,40 @@ def test_what_was_put_aside_and_lost_is_made_again(monkeypatch: pytest.MonkeyPat
         assert procured.log() == here
         executor.close()
         store.close()
+
+
+@pytest.mark.parametrize("example", [procurement, registrar], ids=lambda example: str(example.__name__))
+def test_what_spark_fails_on_is_evaluated_here_in_pieces(
+    example: Callable[[Running], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_at(EXAMPLES / example.__name__)
+    here = log_of_run(plan, "memory:", None, 256, example)
+
+    def fail(*_: object) -> None:
+        raise ValueError("Job aborted")
+
+    monkeypatch.setattr(Jobs, "run", fail)
+    monkeypatch.setattr(import_module("demaq.spark.executor"), "_PIECE", 7)
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    executor = on_spark(url)
+    assert log_of_run(plan, url, executor, 64, example) == here
+    assert executor.tally.failed_jobs > 0
+    assert executor.tally.spark == 0
+    assert executor.tally.last_failure == "Job aborted"
+
+
+@pytest.mark.parametrize("longest", [3.0, 100.0])
+def test_a_job_none_of_whose_tasks_ends_is_given_up(spark: Any, longest: float) -> None:
+    def run() -> int:
+        with watched(spark, longest) as group:
+            spark.sparkContext.setJobGroup(group, "a job that takes its time", interruptOnCancel=True)
+            return len(spark.sparkContext.parallelize(range(2), 2).map(lambda _: time.sleep(8)).collect())
+
+    if longest > 8:
+        assert run() == 2
+    else:
+        with pytest.raises(Exception, match="cancelled"):
+            run()
 
 
 POISON = """

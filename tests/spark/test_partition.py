@@ -14,7 +14,7 @@ from demaq.engine.plan import Plan
 from demaq.engine.records import Batch, Task, mate_of
 from demaq.model import Message, Value
 from demaq.spark.choice import Costs
-from demaq.spark.partition import Partitions, partitions
+from demaq.spark.partition import Homes, Partitions, partitions
 from running import START, plan_from
 
 TEXT = """
@@ -50,8 +50,11 @@ def tasks(*customers: str | None, queue: str = "orders") -> list[Task]:
     return [Task(message, number, START, plan().slices(message)) for number, message in enumerate(messages)]
 
 
-def parted(found: Sequence[Task], number: int, earlier: Mapping[int, int] | None = None) -> Partitions:
-    return partitions(Batch(tasks=tuple(found)), plan(), number, earlier)
+def parted(found: Sequence[Task], number: int, homes: Mapping[int, int] | None = None) -> Partitions:
+    known = Homes()
+    for message, home in (homes or {}).items():
+        known.note(message, home)
+    return partitions(Batch(tasks=tuple(found)), plan(), number, known)
 
 
 @given(st.lists(st.sampled_from([None, "a", "b", "c", "d"]), min_size=1, max_size=60), st.integers(1, 7))
@@ -106,6 +109,34 @@ def test_where_a_batch_is_evaluated_follows_what_was_measured() -> None:
     assert costs.worthwhile is None
 
 
+def test_the_first_measurement_takes_the_place_of_what_was_assumed() -> None:
+    costs = Costs()
+    costs.note_local(1000, 1000 * 0.002)
+    assert costs.local == pytest.approx(0.002)
+    costs.note_spark(1000, 0.2 + 1000 * 0.001)
+    assert costs.spark == pytest.approx(0.001)
+    costs.note_local(1000, 1000 * 0.003)
+    assert costs.local == pytest.approx(0.002 + 0.3 * 0.001)
+    costs.note_local(1, 0.0)  # the worker died
+    assert costs.local == pytest.approx(0.002 + 0.3 * 0.001)
+
+
+def test_spark_is_tried_again_now_and_then() -> None:
+    costs = Costs()
+    costs.note_spark(1000, 0.2 + 1000 * 0.01)  # it was busy with something else
+    for _ in range(199):
+        costs.note_local(1000, 1000 * 0.001)
+    assert costs.worthwhile is None
+    costs.note_local(1000, 1000 * 0.001)
+    assert costs.worthwhile == 4000
+    costs.note_spark(4000, 0.2 + 4000 * 0.01)
+    assert costs.worthwhile is None
+    for _ in range(200):
+        costs.note_local(1000, 1000 * 0.001)
+    costs.note_spark(4000, 0.2 + 4000 * 0.0005)
+    assert costs.worthwhile == 400
+
+
 def test_messages_without_slices_are_spread() -> None:
     parts = parted(tasks(*[None] * 100), 4).parts
     assert sorted(len(part.tasks) for part in parts) == pytest.approx([25] * 4, abs=3)
@@ -122,3 +153,27 @@ def test_what_messages_have_caused_is_evaluated_where_they_were() -> None:
     assert homes == [{2}, {3}, {0}, {1}]
     parts = parted(found, 4, {0: 1, 1: 1, 2: 1, 3: 1}).parts
     assert [len(part.tasks) for part in parts] == [40] * 4
+
+
+def test_where_messages_were_is_known_for_many_batches() -> None:
+    homes = Homes()
+    first = tasks(*(f"c{n}" for n in range(100)))
+    before = partitions(Batch(tasks=tuple(first)), plan(), 4, homes)
+    for _ in range(20):
+        others = [replace(task.message, id=1000 + n) for n, task in enumerate(tasks(*[None] * 100))]
+        partitions(Batch(tasks=tuple(Task(one, 0, START, ()) for one in others)), plan(), 4, homes)
+    caused = [
+        Task(replace(task.message, id=5000 + task.message.id, cause=task.message.id), 0, START, ()) for task in first
+    ]
+    after = partitions(Batch(tasks=tuple(caused)), plan(), 4, homes)
+    assert [part.tasks for part in after.parts] == [part.tasks for part in before.parts]
+
+
+def test_where_messages_were_takes_no_more_memory_than_it_may() -> None:
+    homes = Homes(8)
+    homes.note(3, 5)
+    assert (homes.of(3), homes.of(4), homes.of(None)) == (5, None, None)
+    homes.note(11, 6)
+    assert (homes.of(11), homes.of(3)) == (6, 6)  # wrong, and harmless
+    homes.note(4, 70_000)
+    assert homes.of(4) == 70_000 % 65_535

@@ -222,6 +222,8 @@ def test_a_queue_without_messages_is_empty(spark: SparkSession, url: str) -> Non
             "there is no table `rows`: write `causes`, `errors`, `messages` or `slices`",
         ),
         ({"store": "URL", "table": "slices", "queue": "work"}, "the table `slices` is not that of a queue"),
+        ({"store": "URL", "path": "wrk"}, "there is no queue `wrk`: did you mean `work`?"),
+        ({"store": "URL", "path": "work", "queue": "other"}, "two queues are named, `other` and `work`: name one"),
         ({"store": "URL", "columns": "id, boddy"}, "there is no column `boddy`: did you mean `body`?"),
         ({"store": "URL", "partition": "2"}, "has no option `partition` here: did you mean `partitions`?"),
         ({"store": "sqlite:////nowhere/log.db"}, "cannot be opened"),
@@ -241,6 +243,14 @@ def test_columns_of_messages_keep_their_types(url: str) -> None:
         DemaqSource({"store": url, "partitions": "0"}).reader(source.schema())
     with pytest.raises(DemaqError, match="the option `pushdown` is `false` or `true`, not `yes`"):
         DemaqSource({"store": url, "pushdown": "yes"}).reader(source.schema())
+    with pytest.raises(DemaqError, match="the option `maxRowsPerBatch` is a number, at least 1, not `0`"):
+        DemaqSource({"store": url, "maxRowsPerBatch": "0"}).streamReader(source.schema())
+
+
+def test_a_queue_may_be_named_where_other_formats_have_a_path(spark: SparkSession, url: str) -> None:
+    named = spark.read.format("demaq").option("store", url).load("work")
+    assert named.columns == read(spark, url, queue="work").columns
+    assert {row.queue for row in named.collect()} == {"work"}
 
 
 def test_spark_tells_misuse(spark: SparkSession, url: str) -> None:

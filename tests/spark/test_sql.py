@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from demaq.cli import main
+from demaq.spark.session import SparkUnavailable
 from demaq.spark.views import QueryFailed, answer, views_at
 from spark.logs import filled
 
@@ -86,6 +89,63 @@ def test_errors_are_one_sentence(url: str, query: str, said: str) -> None:
     assert result.exit_code == 2
     assert said in result.output
     assert len(result.output.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "create table made using csv location '{folder}' as select id from work",
+        "with ids as (select id from work) insert into nowhere select * from ids",
+        "from work insert into a select id insert into b select id",
+        "insert overwrite directory '{folder}' using csv select id from work",
+        "execute immediate 'drop table a'",
+        "drop view work",
+        "set a = b",
+        "begin select 1; end",
+    ],
+)
+def test_what_is_no_query_is_refused(url: str, tmp_path: Path, command: str) -> None:
+    result = run(url, command.format(folder=tmp_path / "made"))
+    assert (result.exit_code, result.output) == (
+        2,
+        "error: this is no query, and would change something: ask with SELECT, SHOW, DESCRIBE or EXPLAIN\n",
+    )
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("values (1)", "table work", "(select 1)", "with a as (select 1) select * from a", "show columns from work"),
+        *("describe work", "explain select id from work", "explain drop view work"),
+    ],
+)
+def test_what_only_looks_is_answered(url: str, query: str) -> None:
+    assert json.loads(run(url, query, "--json").output)
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("query", ["from work |> where id = 1", "FROM work |> limit 1"])
+def test_what_selects_nothing_by_name_has_bodies(url: str, query: str) -> None:
+    (row,) = json.loads(run(url, query, "--json").output)
+    assert row["body"].startswith("<m>")
+
+
+def test_the_settings_of_the_application_are_taken(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "demaq.toml").write_text('spark.master = "local[3]"\nspark.ui.enabled = false\n', encoding="utf-8")
+    taken: list[tuple[str, str]] = []
+
+    def session(master: str, settings: Mapping[str, str], _name: str) -> None:
+        taken.append((master, settings["spark.ui.enabled"]))
+        raise SparkUnavailable("that is enough")
+
+    starting = import_module("demaq.spark.starting")
+    monkeypatch.setattr(starting, "running", lambda: None)
+    monkeypatch.setattr(starting, "session", session)
+    assert run(url, "select 1", "--app", str(tmp_path)).output == "error: that is enough\n"
+    assert taken == [("local[3]", "false")]
 
 
 def test_queries_leave_the_session_of_others_alone(spark: Any, url: str) -> None:

@@ -45,7 +45,7 @@ def messages(url: str) -> list[Message]:
 def test_rows_become_messages_with_properties(spark: SparkSession, tmp_path: Path) -> None:
     url = deployed(tmp_path)
     rows = spark.createDataFrame([ROW, ("<m><number>1</number></m>", *[None] * 7), ("<m", *[None] * 7)], SCHEMA)
-    rows.coalesce(1).write.format("demaq").mode("append").options(store=url, queue="work").save()
+    rows.coalesce(1).write.format("demaq").mode("append").options(store=url).save("work")
     first, second, error = messages(url)
     values = {name: value.text for name, value in first.properties.items()}
     assert values.pop("at") in ("2007-01-10T12:00:00Z", "2007-01-10T12:00:00+00:00")

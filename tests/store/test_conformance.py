@@ -1,5 +1,6 @@
 """What every store does alike."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -167,6 +168,17 @@ def test_messages_wait_in_the_order_of_rank_priority_and_id(store: Store) -> Non
     for light in (False, True):
         assert ids(store.waiting(3, light=light, besides=[5, 3, 99])) == [2, 4, 1]
     assert store.waiting(3, besides=range(1, 7)) == []
+
+
+def test_light_messages_have_no_more_bytes_than_are_wanted(store: Store) -> None:
+    bodies = ["<m/>", "<m>ä€𝄞</m>", "<m/>", "<m/>"]  # of 4, 16, 4 and 4 bytes
+    store.append([new(body=body) for body in bodies], NOW)
+
+    def numbers(most_bytes: int, besides: Sequence[int] = ()) -> list[int]:
+        return ids(store.waiting(3, light=True, besides=besides, most_bytes=most_bytes))
+
+    assert [numbers(most) for most in (0, 4, 19, 20, 99)] == [[1], [1], [1], [1, 2], [1, 2, 3]]
+    assert [numbers(most, [1, 99]) for most in (0, 15, 20, 99)] == [[2], [2], [2, 3], [2, 3, 4]]
 
 
 def test_messages_of_echo_queues_wait_for_their_time(store: Store) -> None:

@@ -2,9 +2,10 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
@@ -30,7 +31,9 @@ def run_pipeline(
     check_place(where)
     start = time.monotonic()
     tell = _progress()
-    with failures_told(lambda: tell("")):
+    # What goes to `console:` is not what was done, and would not be JSON.
+    aside = redirect_stdout(sys.stderr) if as_json else nullcontext()
+    with failures_told(endpoints, lambda: tell("")), aside:
         ran = _run(endpoints, file, where, is_strict=is_strict, show=show, tell=tell)
     if as_json:
         print_json({**asdict(ran), "seconds": round(time.monotonic() - start, 3)})
@@ -39,11 +42,11 @@ def run_pipeline(
     sys.exit(FINDINGS if ran.wrong_number else 0)
 
 
-def explain_on_spark(endpoints: Endpoints) -> None:
+def explain_on_spark(endpoints: Endpoints, file: str) -> None:
     """Print what Spark makes of each relation that leaves a pipeline."""
     session = session_for(endpoints, "auto")
-    with failures_told(session.close):
-        for name, plan in spark_plans(endpoints.program, session.spark):
+    with failures_told(endpoints, session.close):
+        for name, plan in spark_plans(Path(file), endpoints, session.spark):
             click.echo(f"{paint(name, 'bold')}\n{plan}\n")
 
 
@@ -55,28 +58,31 @@ def check_place(where: str) -> None:
 
 
 def _settings(endpoints: Endpoints) -> dict[str, str]:
-    """Settings of Spark for a pipeline: its shuffles are large, other than those of a node; drivers of its databases;
-    and what `demaq.toml` beside it says."""
+    """Settings of Spark for a pipeline: its shuffles are large, other than those of a node; drivers of its databases,
+    and the connector for Kafka; and what `demaq.toml` beside it says."""
     found = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "32"}
-    packages = packages_for([endpoints.resolved(endpoint) for endpoint in endpoints.tables])
+    own = read_configuration(endpoints.settings, Report()).spark
+    of_spark = [endpoints.resolved(endpoint) for endpoint in endpoints.of_spark]
+    packages = packages_for(of_spark, own.get("spark.jars", ""))
     if packages:
         found["spark.jars.packages"] = ",".join(packages)
-    return {**found, **read_configuration(endpoints.folder, Report()).spark}
+    return {**found, **own}
 
 
 @contextmanager
-def failures_told(tidy: Callable[[], None]) -> Iterator[None]:
-    """End with a sentence if a pipeline cannot run, or may not go on. Whatever happens, it is tidied up before."""
+def failures_told(endpoints: Endpoints, tidy: Callable[[], None]) -> Iterator[None]:
+    """End with a sentence if a pipeline cannot run, or may not go on, without what is configured in it. Whatever
+    happens, it is tidied up before."""
     try:
         try:
             yield
         finally:
             tidy()
     except InputWrong as error:
-        click.echo(f"{paint('error', 'error')}: {error}", err=True)
+        click.echo(f"{paint('error', 'error')}: {endpoints.seen(str(error))}", err=True)
         sys.exit(FINDINGS)
     except DemaqError as error:
-        fail(str(error))
+        fail(endpoints.seen(str(error)))
 
 
 def session_for(endpoints: Endpoints, where: str) -> Session:
@@ -109,9 +115,17 @@ def _print(ran: Ran, seconds: float) -> None:
         click.echo(f"{source}: {count(number, 'message')}")
     print_table(("relation", "facts"), [(name, str(number)) for name, number in ran.facts.items()], right=(1,))
     for goal, number in ran.sent.items():
-        click.echo(f"{goal}: {count(number, 'message')}")
+        click.echo(f"{goal}: {count(number, 'message')}, {_taken(ran.taken[goal])}")
+    for left in ran.unmet:
+        click.echo(f"{left.channel}: {count(left.messages, 'message')} found no partner in {', '.join(left.others)}")
     print_wrong(ran)
     click.echo(f"in {seconds:.1f} s, {'in memory' if ran.where == 'memory' else 'on Spark'}")
+
+
+def _taken(facts: Mapping[str, int]) -> str:
+    if len(facts) == 1:
+        return count(sum(facts.values()), "fact")
+    return ", ".join(f"{count(number, 'fact')} of {relation}" for relation, number in facts.items())
 
 
 def print_wrong(found: Ran | Done) -> None:
@@ -122,9 +136,16 @@ def print_wrong(found: Ran | Done) -> None:
 
 
 def _print_facts(shown: Shown) -> None:
-    click.echo(paint(shown.title, "bold") + f": {count(shown.number, 'fact')}")
+    click.echo(f"{paint(shown.title, 'bold')}: {_found(shown)}")
     if shown.rows:
         print_table(shown.columns, [["" if value is None else value for value in row] for row in shown.rows])
-    if shown.number > len(shown.rows):
-        click.echo(f"and {shown.number - len(shown.rows)} more")
+    if shown.more:
+        click.echo(f"and {shown.more} more")
     click.echo()
+
+
+def _found(shown: Shown) -> str:
+    if shown.holds is not None:
+        return "yes" if shown.holds else "no"
+    different = len(shown.rows) + shown.more
+    return count(shown.number, "fact") + (f", {different} of them different" if different < shown.number else "")

@@ -82,7 +82,7 @@ def explain(file: str, as_json: bool, mermaid: bool, svg: str | None, graph: str
     elif plan:
         click.echo(print_plan(optimise(plan_program(result.program))), nl=False)
     elif on_spark:
-        explain_on_spark(Endpoints(result.program, Path(file).parent))
+        explain_on_spark(Endpoints(result.program, Path(file).parent), file)
     else:
         click.echo(overview(result.program, paint))
         click.echo()

@@ -4,8 +4,9 @@ import csv
 import importlib
 import io
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,7 +14,9 @@ import click
 from demaq.cli.output import fail, paint, print_json
 from demaq.cli.stores import errors_told, existing, json_option, one_line, place_options, time_json, time_shown
 from demaq.cli.tables import print_table
-from demaq.spark.session import Session
+from demaq.diagnostics import Report
+from demaq.language.configuration import read_configuration
+from demaq.spark.session import session_at
 
 _WIDEST = 80  # characters of a text in a table
 
@@ -35,7 +38,7 @@ def sql(query: str | None, app: str, store: str | None, as_json: bool, as_csv: b
         if query is None:
             _list(views.views_at(url), as_json, as_csv)
             return
-        found = _answer(views, url, query)
+        found = _answer(views, url, query, _settings(app))
     if as_json:
         print_json([dict(zip(found.columns, map(_plain, row), strict=True)) for row in found.rows])
     elif as_csv:
@@ -52,8 +55,14 @@ def _views() -> Any:
         fail(f"SQL needs the extra `spark`: install it with `pip install 'demaq[spark]'` ({error})")
 
 
-def _answer(views: Any, url: str, query: str) -> Any:
-    session = Session("local[*]")
+def _settings(app: str) -> Mapping[str, str]:
+    """Those of Spark, if the place is an application; what is wrong in them, `demaq check` tells."""
+    return read_configuration(Path(app), Report()).spark
+
+
+def _answer(views: Any, url: str, query: str, settings: Mapping[str, str]) -> Any:
+    session = session_at("auto", settings)
+    assert session is not None
     if sys.stderr.isatty():
         click.echo("starting Spark…", err=True)
     try:

@@ -3,7 +3,7 @@
 import json
 import signal
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import Enum
 from pathlib import Path
 from types import FrameType
@@ -53,6 +53,8 @@ def run_stream(
     check_place(where)
     if where == "off":
         fail("a stream needs Spark, which finds what is new: leave --spark out, or write `local[2]`")
+    if as_json:  # what goes to `console:` is not what was done, and would not be JSON
+        endpoints = replace(endpoints, show=lambda line: click.echo(line, err=True))
     wrong = 0
 
     def tell(done: Done) -> None:
@@ -61,7 +63,7 @@ def run_stream(
         click.echo(json.dumps(asdict(done), ensure_ascii=False)) if as_json else _print(done)
 
     session = session_for(endpoints, where)
-    with failures_told(session.close):
+    with failures_told(endpoints, session.close):
         running = stream(endpoints, checkpoint, session.spark, is_strict=is_strict, tell=tell)
         if ending is Ending.STOPPED:
             stop = _Stop()

@@ -58,7 +58,10 @@ class Source:
         """
         start = self.line_starts[number - 1]
         end = self.text.find("\n", start)
-        end = len(self.text) if end < 0 else end
+        return self.shown(start, len(self.text) if end < 0 else end)
+
+    def shown(self, start: int, end: int) -> str:
+        """A stretch of the text, as it may be shown to anybody."""
         text = self.text[start:end]
         for first, last in self._hidden:
             if start <= first and last <= end:

@@ -68,13 +68,18 @@ class Documents:
             if number not in self._kept:
                 self._put(number, body)
 
-    def add(self, body: str, document: Item) -> None:
-        """A document that was made just now, whose text would be parsed as the same. It is for one message."""
+    def number(self, documents: int = 1) -> int:
+        """For documents that were made just now, one after the other: that of the first one."""
+        self._made += documents
+        return self._made - documents + 1
+
+    def add(self, body: str, document: Item, number: int | None = None) -> None:
+        """A document whose text would be parsed as the same. It is for one message. Without a number, it is new."""
         size = _size(body)
         if self._new_size + size > self._bound // _NEW:
             return
-        self._made += 1
-        self._new.setdefault(body, []).append(_Kept(document, body, self._made))
+        kept = _Kept(document, body, self.number() if number is None else number)
+        self._new.setdefault(body, []).append(kept)
         self._new_size += size
 
     def _take_new(self, body: str) -> _Kept | None:
@@ -90,8 +95,7 @@ class Documents:
     def _put(self, number: int, body: str) -> _Kept:
         kept = self._take_new(body)
         if kept is None:
-            self._made += 1
-            kept = _Kept(self._parse(body), body, self._made)
+            kept = _Kept(self._parse(body), body, self.number())
         if number not in self._kept:
             self._size += _size(body)
         self._kept[number] = kept
@@ -100,9 +104,8 @@ class Documents:
 
     def _put_again(self, number: int, kept: _Kept) -> _Kept:
         """So that it comes after all others."""
-        self._made += 1
         document = self._parse(kept.body) if self._copy is None else self._copy(kept.document)
-        again = self._kept[number] = _Kept(document, kept.body, self._made)
+        again = self._kept[number] = _Kept(document, kept.body, self.number())
         return again
 
     def in_order(self, members: Sequence[Member]) -> dict[int, Item]:

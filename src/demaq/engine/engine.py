@@ -30,6 +30,7 @@ _SMALLEST_AHEAD = 16  # messages in a batch that is begun before the one before 
 _MOST_AGAIN = 8  # one message in so many of such a batch may have to be evaluated again
 _PIECES = 4  # batches in which messages are processed that wait for Spark, if there are enough,
 _SMALLEST_PIECE = 4000  # that is, so many for each batch
+_MOST_BYTES = 32 * 1024 * 1024  # in such a batch: what rules make of them has to fit into the memory of Spark
 _COUNT_PAUSE = 0.1  # seconds, at least, between two times that all messages are counted
 _COUNT_LONGEST = 1.0  # seconds that counting may take while messages wait
 _COUNT_ROW = 2e-6  # seconds that counting one message takes, before it was measured
@@ -273,7 +274,7 @@ class Engine:
             number = self.store.count_waiting(_PIECES * most + len(besides)) - len(besides)
             if number >= large.start:
                 piece = max(large.start, _SMALLEST_PIECE, -(-number // _PIECES))
-                return self.store.waiting(min(piece, most), light=True, besides=besides)
+                return self.store.waiting(min(piece, most), light=True, besides=besides, most_bytes=_MOST_BYTES)
         return self.store.waiting(min(self._size, self._batch), besides=besides)
 
     def reconnect(self, store: Store) -> None:

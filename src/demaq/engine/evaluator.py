@@ -52,6 +52,7 @@ class _Run:
     habit: Habit | None = None  # to be told what it asks for
     seen: set[int] = field(default_factory=set)
     needed: "_Needed" = field(default_factory=lambda: _NOTHING)
+    answer: "_Answer | None" = None  # of the engine, not read yet
 
     def left(self) -> tuple[int, ...]:
         """The rules that are not done yet."""
@@ -72,8 +73,16 @@ class _Needed:
         yield from self.lookups.values()
 
 
+_Answer = tuple[str, list[Item], int] | SaxonError
+"""A text, documents and the number of the first of them; or why there is none."""
+
 _NOTHING: _Needed = _Needed({}, {}, {})
 _AT_ONCE = 1000  # messages for which what they ask for is loaded together, and kept
+_TOGETHER = (
+    100  # messages about which the engine is asked before an answer is read, if they and their answers are small
+)
+_SMALL = 1024 * 1024  # characters of those messages, and of the answers,
+_MEMBER = 100  # where each message that a rule is given counts as so many
 
 
 @dataclass(slots=True)
@@ -128,6 +137,7 @@ class Evaluator:
             self._roots.trim()
 
     def _process(self, tasks: Sequence[Task], history: History) -> Iterator[Outcome]:
+        history.keep(task.message for task in tasks)
         history.load(slices=(slice_ for task in tasks for slice_ in task.slices))
         runs: dict[int, _Run] = {}
         failures: dict[int, Failure] = {}
@@ -148,7 +158,11 @@ class Evaluator:
         pending = [run for number, run in runs.items() if number not in failures]
         while pending:
             self._load(history, pending)
-            pending = [run for run in pending if not self._advance(run, history)]
+            left: list[_Run] = []
+            for some in _together(pending):
+                self._ask_for_each(history, some)
+                left += [run for run in some if not self._advance(run, history)]
+            pending = left
         for task in tasks:
             self._care.begin(task.message.id, -1)
             if task.message.id in failures:
@@ -274,6 +288,28 @@ class Evaluator:
             names += found
         return [member for member in members if self._roots.may_be(member.message, names)]
 
+    def _ask_for_each(self, history: History, runs: Sequence[_Run]) -> None:
+        """Ask the engine about messages before any answer is read, and parse all before that: to take turns costs a
+        third more, since the processor then has neither at hand. Those left out are asked about one by one."""
+        if self._care.one_by_one:
+            return
+        asked: list[tuple[_Run, list[Item]]] = []
+        for run in runs:
+            left = run.left()
+            if left:
+                self._care.begin(run.task.message.id, -1)
+                try:
+                    asked.append((run, self._arguments(run, left, history)))
+                except SaxonError as error:
+                    run.answer = self._not_answered(error)
+        size = 0
+        for run, arguments in asked:
+            self._care.begin(run.task.message.id, -1)
+            run.answer = answer = self._answer(arguments)
+            size += 0 if isinstance(answer, SaxonError) else len(answer[0])
+            if size > _SMALL:
+                break
+
     def _advance(self, run: _Run, history: History) -> bool:
         """Evaluate the rules that are not done yet; whether all are done now."""
         left = run.left()
@@ -295,25 +331,46 @@ class Evaluator:
 
     def _evaluate(self, run: _Run, left: tuple[int, ...], history: History, *, alone: bool = False) -> None:
         """Evaluate these rules; when one fails, each alone. Not all can be caught inside: endless recursion."""
-        try:
-            text, built = self._call(run, left, history, alone=alone)
-            result = read_run(text)
-            self._keep_built(result, built)
-        except (SaxonError, FieldsInvalid) as error:
-            self._raise_if_exhausted(error)
-            code = "demaq:resource" if isinstance(error, SaxonError) else "demaq:message"
-            result = RunResult(raised=Raised(code, str(error), 0, 0))
+        answer, run.answer = run.answer, None
+        if answer is None:
+            try:
+                answer = self._answer(self._arguments(run, left, history, alone=alone))
+            except SaxonError as error:
+                answer = self._not_answered(error)
+        result = self._read(answer)
         if not self._note(run, left, result, alone=alone):
             for number in left:
                 self._evaluate(run, (number,), history, alone=True)
 
-    def _keep_built(self, result: RunResult, built: Sequence[Item]) -> None:
+    def _answer(self, arguments: Sequence[Item]) -> _Answer:
+        try:
+            text, built = self._saxon.call_for_items(self._compiled.run, *arguments)
+        except SaxonError as error:
+            return self._not_answered(error)
+        return text, built, self._documents.number(len(built))
+
+    def _not_answered(self, error: SaxonError) -> SaxonError:
+        self._raise_if_exhausted(error)
+        return error
+
+    def _read(self, answer: _Answer) -> RunResult:
+        if isinstance(answer, SaxonError):
+            return RunResult(raised=Raised("demaq:resource", str(answer), 0, 0))
+        text, built, number = answer
+        try:
+            result = read_run(text)
+        except FieldsInvalid as error:
+            return RunResult(raised=Raised("demaq:message", str(error), 0, 0))
+        self._keep_built(result, built, number)
+        return result
+
+    def _keep_built(self, result: RunResult, built: Sequence[Item], number: int) -> None:
         """The documents of new messages, which will soon come back to be processed, perhaps here."""
         if built and self._compiled.is_blind_to_origin:
             made = (action for rule in result.rules for action in rule.actions if isinstance(action, Made))
             bodies = [one.body for one in made if one.is_built]
-            for body, document in zip(bodies, built, strict=True):
-                self._documents.add(body, document)
+            for at, (body, document) in enumerate(zip(bodies, built, strict=True), number):
+                self._documents.add(body, document, at)
 
     def _copy(self, document: Item) -> Item:
         (found,) = self._saxon.called(self._compiled.copy, document)
@@ -327,7 +384,8 @@ class Evaluator:
         if isinstance(error, SaxonExhausted) and self._care.is_watched:
             raise error
 
-    def _call(self, run: _Run, left: tuple[int, ...], history: History, *, alone: bool) -> tuple[str, list[Item]]:
+    def _arguments(self, run: _Run, left: tuple[int, ...], history: History, *, alone: bool = False) -> list[Item]:
+        """What the function that runs rules is given."""
         task, needed = run.task, run.needed
         documents = self._given(run, history)
 
@@ -339,8 +397,7 @@ class Evaluator:
             for slice_, found in needed.slices.items()
         }
         values = self._compiled.values
-        return self._saxon.call_for_items(
-            self._compiled.run,
+        return [
             documents[task.message.id],
             values.time(task.now),
             self._compiled.alone(*left) if alone else self._compiled.rules(left),
@@ -351,7 +408,7 @@ class Evaluator:
             self._of(documents, history) if run.of else self._nothing,
             values.system(task.message, task.now) if self._compiled.reads_system else self._nothing,
             self._no_queue if run.has_values else self._saxon.string(task.message.queue),
-        )
+        ]
 
     def _given(self, run: _Run, history: History) -> dict[int, Item]:
         """The documents of all messages that the rules are given."""
@@ -516,6 +573,18 @@ class Evaluator:
     def is_worn_out(self) -> bool:
         """Has it seen so many names that the engine will soon take no more?"""
         return len(self.admission.names) > self._limits.worker_names
+
+
+def _together(runs: Sequence[_Run]) -> Iterator[Sequence[_Run]]:
+    """Those about which the engine is asked together: what they are given is held meanwhile."""
+    start = size = 0
+    for number, run in enumerate(runs):
+        own = len(run.task.message.body) + _MEMBER * sum(map(len, run.needed.every()))
+        if number > start and (number - start == _TOGETHER or size + own > _SMALL):
+            yield runs[start:number]
+            start, size = number, 0
+        size += own
+    yield runs[start:]
 
 
 def _ids(slice_: Slice, task: Task, history: History) -> list[int]:

@@ -49,6 +49,10 @@ class History:
         if new_entries:
             self._found.update(self._reader.find(new_entries))
 
+    def keep(self, messages: Iterable[Message]) -> None:
+        """Messages that are whole by now: they are not read again."""
+        self._fetched.update((message.id, message) for message in messages)
+
     def bodies(self, ids: Iterable[int]) -> dict[int, str]:
         """The bodies of messages, in the order of the ids."""
         found = {number: self._fetched.get(number) or self._given.get(number) for number in ids}

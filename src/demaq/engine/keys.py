@@ -1,8 +1,9 @@
 """The values of indexed paths in a message, found when it is made, and kept with it as a text."""
 
-import json
 from collections.abc import Sequence
 from json.encoder import encode_basestring as quoted
+
+from demaq.model.texts import read_text
 
 Values = Sequence[tuple[int, str]]
 """Each with the number of its path."""
@@ -25,5 +26,5 @@ def keys_in(text: str | None, of: str) -> Values | None:
     """
     if text is None or not text.startswith(f'["{of}"'):
         return None
-    _, *values = json.loads(text)
-    return tuple((number, value) for number, value in values)
+    _, *values = read_text(text)
+    return tuple([(number, value) for number, value in values])

@@ -7,6 +7,7 @@ from datetime import datetime
 from demaq.engine.plan import Plan
 from demaq.model import Message, NewMessage, Slice
 from demaq.store import Entry, Index, Member, MemoryStore, Note, Processed, QueueCounts, Selection, Store, Version
+from demaq.store.memory import within
 
 _KEPT = 10_000  # messages of transient queues that are no longer retained, for people to look at
 _BLOCK = 1024  # ids reserved at once for messages that do not touch the disk
@@ -81,12 +82,17 @@ class LayeredStore:
     def position(self) -> int:
         return max(self.base.position(), self._memory.position())
 
-    def waiting(self, limit: int, *, light: bool = False, besides: Collection[int] = ()) -> list[Message]:
-        stored = self.base.waiting(limit, light=light, besides=besides)
+    def waiting(
+        self, limit: int, *, light: bool = False, besides: Collection[int] = (), most_bytes: int | None = None
+    ) -> list[Message]:
+        stored = self.base.waiting(limit, light=light, besides=besides, most_bytes=most_bytes)
         own = self._memory.waiting(limit, besides=besides)
+        if most_bytes is not None and stored:  # after the last of these, others may come that are left out
+            own = [message for message in own if _processing_order(message) < _processing_order(stored[-1])]
         if stored and self._free and stored[-1].id >= self._free.stop:
             self._free = range(0)  # somebody else has put in messages since: ids go on after theirs
-        return sorted([*stored, *own], key=_processing_order)[:limit] if own else stored
+        found = sorted([*stored, *own], key=_processing_order)[:limit] if own else stored
+        return found if most_bytes is None else within(found, most_bytes)
 
     def count_waiting(self, limit: int) -> int:
         return min(limit, self.base.count_waiting(limit) + self._memory.count_waiting(limit))

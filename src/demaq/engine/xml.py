@@ -8,7 +8,7 @@ from lxml import etree
 from demaq.diagnostics import DemaqError
 from demaq.model import Limits
 
-_DECLARATION = re.compile(r"\s*<\?xml\s[^>]*\?>")
+_DECLARATION = re.compile(r"\A\s*<\?xml\s[^>]*\?>")  # what looks like one further down is the message's own
 _VERSION = re.compile(r"""<\?xml\s+version\s*=\s*["']([^"']*)["']""")
 _ENCODING = re.compile(r"""<\?xml\s[^>]*?\bencoding\s*=\s*["']([^"']*)["']""")
 _KNOWN_ENCODING = re.compile(  # Python knows others that are no text, or take for ever

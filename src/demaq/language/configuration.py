@@ -12,6 +12,7 @@ from typing import Any
 from demaq.diagnostics import Report, Source, Span, did_you_mean
 from demaq.language import codes
 from demaq.model import Limits
+from demaq.model.masters import names_master
 
 FILE = "demaq.toml"
 _UNITS = {
@@ -159,6 +160,14 @@ def _spark(source: Source, table: dict[str, Any], report: Report) -> dict[str, s
             found[name] = str(value)
         else:
             report.say(codes.CONFIGURATION, _place(source, "spark"), f"`{name}` is a text, a number, or true or false")
+    master = found.get("spark.master")
+    if master is not None and not names_master(master):
+        report.say(
+            codes.CONFIGURATION,
+            _place(source, "spark.master" if "spark.master" in source.text else "master"),
+            f"`{master}` is no place for Spark",
+            help="write `local[2]`, `spark://host:7077`, `yarn` or `k8s://…`",
+        )
     return dict(sorted(found.items()))
 
 

@@ -5,6 +5,7 @@ from dataclasses import field, fields
 from datetime import datetime
 from enum import Enum
 from operator import attrgetter
+from typing import NamedTuple
 
 from demaq.model.record import record
 from demaq.model.values import Value
@@ -27,8 +28,7 @@ class MessageState(Enum):
     FAILED = "failed"  # processed, and an error message tells why no action was performed
 
 
-@record
-class Slice:
+class Slice(NamedTuple):
     """One slice of a slicing. The key is the text of the slicing property's value."""
 
     slicing: str

@@ -15,7 +15,7 @@ def record(cls: type[_Record]) -> type[_Record]:
     The type checker sees to that. A frozen dataclass would see to it while the program runs, and take four times as
     long to make. It is pickled as its values alone.
     """
-    made: Any = dataclass(slots=True, unsafe_hash=True)(cls)
+    made: Any = dataclass(slots=True, unsafe_hash="__hash__" not in vars(cls))(cls)
     names = [known.name for known in fields(made)]
     assert len(names) > 1, cls
     values: Callable[[Any], tuple[Any, ...]] = attrgetter(*names)

@@ -1,10 +1,10 @@
 """Typed values, and the properties of messages."""
 
-import json
 from collections.abc import Iterator, Mapping
 from json.encoder import encode_basestring as quoted
 
 from demaq.model.record import record
+from demaq.model.texts import read_text
 
 
 @record
@@ -41,7 +41,7 @@ class PropertyValues(Mapping[str, Value]):
             if text is None or text == "{}":
                 self._values = _NONE
             else:
-                self._values = {name: Value(*value) for name, value in json.loads(text).items()}
+                self._values = {name: Value(*value) for name, value in read_text(text).items()}
         return self._values
 
     def __getitem__(self, name: str) -> Value:

@@ -26,12 +26,20 @@ UNKNOWN_ANNOTATION = _error("DQ1201", "There is no annotation of that name.")
 UNKNOWN_FORMAT = _error("DQ1202", "There is no format of that name.")
 UNKNOWN_STRATEGY = _error("DQ1203", "There is no strategy of aggregation of that name.")
 UNKNOWN_OPTION = _error("DQ1204", "An annotation has no option of that name.")
-OPTION_VALUE = _error("DQ1205", "An option is given twice, or has a value that it cannot have.")
+OPTION_VALUE = _error(
+    "DQ1205", "An option is given twice, has a value that it cannot have, or does not go with others."
+)
 COMPLETION_MISSING = _error("DQ1206", "An aggregation does not say when it is complete.")
 UNKNOWN_TYPE = _error("DQ1207", "There is no type of that name.")
-SECRET = _warning("DQ1208", "A secret is written into a URI.")
+SECRET = _warning("DQ1208", "A secret is written into a URI or an option.")
 OVERWRITTEN = _error("DQ1209", "A goal lies where a source or an enricher reads.")
-SEVERAL_RELATIONS = _error("DQ1210", "A goal sends several relations in a format that has room for one.")
+SEVERAL_RELATIONS = _error("DQ1210", "An endpoint has several relations in a format that has room for one.")
+UNKNOWN_ENDING = _error(
+    "DQ1211", "The ending of a file says no format, or that it is packed in a way that is not known."
+)
+SAME_GOAL = _error("DQ1212", "Two goals write the same file.")
+UNKNOWN_SCHEME = _error("DQ1213", "A URI begins with something configured, and does not say its scheme.")
+PATTERN = _error("DQ1214", "A goal is a pattern of names.")
 
 # Rules
 UNBOUND = _error("DQ1301", "A variable gets no value.")
@@ -53,5 +61,6 @@ CYCLE = _error("DQ1502", "Annotations depend on each other in a circle.")
 BEFORE = _warning("DQ1503", "A relation is used as it is before it is aggregated or split.")
 NO_GOAL = _warning("DQ1504", "Nothing leaves a pipeline.")
 ALLOWANCE = _hint("DQ1505", "A comment in a pipeline allows what is not there, or cannot be allowed.")
+MEETING = _warning("DQ1506", "A relation meets what an aggregation or a split makes of it.")
 
 ALL = _catalogue.every

@@ -16,6 +16,7 @@ from demaq.pipelines.analysis.types import types
 from demaq.pipelines.assemble import Parts, assemble, nodes_of
 from demaq.pipelines.checks import CHECKS, USE_CHECKS
 from demaq.pipelines.checks.cycles import check_cycles
+from demaq.pipelines.checks.meeting import check_meetings
 from demaq.pipelines.completions import Completion, completion, refuse_options
 from demaq.pipelines.define import Known, define
 from demaq.pipelines.endpoints import endpoint
@@ -45,11 +46,12 @@ def check_pipeline(pipeline: Path | str | Source, known: Known | None = None) ->
     report = Report()
     if isinstance(pipeline, Source):
         source: Source | None = pipeline
-        name = Path(pipeline.name).stem
+        name, home = Path(pipeline.name).stem, None
     else:
         source = _read(_found(Path(pipeline)), report)
-        name = Path(pipeline).stem
+        name, home = Path(pipeline).stem, Path(pipeline).parent
     program = None if source is None else _compile(name, source, report, known or {})
+    program = None if program is None else replace(program, home=home)
     return CheckedPipeline(name=name, report=report, program=None if report.has_errors else program)
 
 
@@ -106,7 +108,9 @@ def _compile(name: str, source: Source, report: Report, known: Known) -> Program
         parts = Parts(name=name, examined=examined, completions=completions)
         nodes = nodes_of(parts)
         check_cycles(dependency_graph(nodes), report)
-        program = None if report.has_errors else assemble(parts, nodes)
+        if not report.has_errors:
+            program = assemble(parts, nodes)
+            check_meetings(examined.linked, program, report)
     apply_allowances(parsed.syntax, report)
     return program
 

@@ -1,4 +1,5 @@
-"""Whether a goal lies where a source reads: then a run would overwrite what it has read, or the next one read that."""
+"""Whether a goal lies where a source reads: then a run would overwrite what it has read, or the next one read that. And
+whether it lies where another goal does."""
 
 import os
 from collections.abc import Sequence
@@ -21,6 +22,14 @@ def overlap(read: Endpoint, written: Endpoint, folder: str = _SOMEWHERE) -> bool
     if source[: len(goal)] == goal:
         return True  # the same, or the goal is a folder around it, which is replaced
     return _takes(source, [*goal, f"000000.{written.format.value}"] if _is_folder(written) else goal)
+
+
+def collide(one: Endpoint, other: Endpoint, folder: str = _SOMEWHERE) -> bool:
+    """Do two goals write the same file, or does the one write into the folder that is the other?"""
+    if (one.scheme, other.scheme) != ("file", "file"):
+        return False
+    first, second = sorted((_parts(folder, one.path), _parts(folder, other.path)), key=len)
+    return second[: len(first)] == first
 
 
 def _parts(folder: str, path: str) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
+from pathlib import Path
 
 from demaq.diagnostics import Span
 from demaq.pipelines.values import Constant, Value, ValueType
@@ -220,7 +221,8 @@ class Endpoint:
     `uri` is as written: `$name` in it stands for something configured, all of which `configured` names. Use `shown`
     where a person reads it. A URI without a scheme is the name of a file (`scheme` is `file`), and `path` is what
     follows the scheme. `format` is as written, or follows from the ending or the scheme. `options` are those of
-    `ENDPOINT_OPTIONS`; a word that stands alone is True.
+    `ENDPOINT_OPTIONS`; a word that stands alone is True. If `is_guessed`, nothing says what the format is, as of a
+    folder. `hidden` is what nobody may see, each with what is shown in its place.
     """
 
     uri: str
@@ -230,6 +232,8 @@ class Endpoint:
     format: Format
     options: Mapping[str, Value]
     configured: tuple[str, ...]
+    is_guessed: bool = False
+    hidden: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -356,13 +360,14 @@ class Program:
     """`nodes` are in an order of evaluation: whatever one reads is complete when those before it are evaluated.
 
     The order is sources, enrichers and facts first, then the rest as relations depend on each other. The same nodes,
-    by kind, are given by the properties.
+    by kind, are given by the properties. `home` is the folder that the pipeline was read from, if it was a file.
     """
 
     name: str
     relations: Mapping[str, Relation]
     nodes: tuple[Node, ...]
     queries: tuple[Query, ...]
+    home: Path | None = field(default=None, compare=False)
 
     @property
     def sources(self) -> tuple[Source, ...]:

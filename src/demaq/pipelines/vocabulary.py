@@ -65,17 +65,21 @@ COMPARISONS = ("<", ">", "<=", ">=", "=", "==", "!=")
 
 COMPLETION_TIME, COMPLETION_SIZE, COMPLETION = COMPLETIONS = ("completionTime", "completionSize", "completion")
 
-AUTHORIZATION, EVERY = "authorization", "every"
+AUTHORIZATION, DELIMITER, EVERY, KEY = "authorization", "delimiter", "every", "key"
+
+KAFKA = "kafka"
+"""The scheme of topics."""
 
 # The options of an endpoint, and what type their values have; None for a word that stands alone.
 ENDPOINT_OPTIONS = MappingProxyType(
     {
         "lines": None,  # each line of a file is a message of its own
         "header": ValueType.BOOLEAN,  # whether the first line of CSV has the names
-        "delimiter": ValueType.TEXT,  # what stands between the values of CSV
+        DELIMITER: ValueType.TEXT,  # what stands between the values of CSV
         "table": ValueType.TEXT,  # the table of a database, if it is not called like the relation
         AUTHORIZATION: ValueType.TEXT,  # what a service wants to be told of who asks
         EVERY: ValueType.INTEGER,  # seconds between two times that a stream asks a service
+        KEY: ValueType.TEXT,  # the parameter whose value is the key of a record
     }
 )
 

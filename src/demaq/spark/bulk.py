@@ -214,15 +214,12 @@ class OnSpark:
 
     def __init__(self, spark: SparkSession, group: str, here: Here, url: str, what: Order) -> None:
         self._spark = spark
+        self.ahead = 2 * spark.sparkContext.defaultParallelism + 1  # asked once: Spark may be gone later
         self._group = group
         self._here = here
         self._url = url
         self._order = what
         self.failures: list[str] = []
-
-    @property
-    def ahead(self) -> int:
-        return 2 * self._spark.sparkContext.defaultParallelism + 1
 
     def __call__(self, part: Part) -> Checked:
         if len(self.failures) < _MOST_FAILURES:

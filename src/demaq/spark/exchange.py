@@ -1,6 +1,6 @@
 """Batches and outcomes as Arrow tables, on their way to Spark's workers and back.
 
-Spark itself sees few rows, each with a table in it: it would take every message apart and put it together again.
+Spark itself sees few records, each with a table in it: it would take every message apart and put it together again.
 """
 
 import pickle
@@ -56,9 +56,8 @@ _PRODUCED = pa.schema(
         ("number", pa.int64()),  # in the stage, if it is there
     ]
 )
-OUTCOMES = pa.schema([("stage", pa.string()), ("produced", pa.binary()), ("effects", pa.binary())])
-OUTCOMES_DDL = "stage string, produced binary, effects binary"
-"""The same, as Spark writes it."""
+Packed = tuple[str | None, bytes, bytes]
+"""Outcomes on their way: the stage of the messages that were made, a table of them, and what else was done."""
 _ORIGINS = {origin.value: origin for origin in Origin}
 
 
@@ -156,8 +155,8 @@ def _mate(row: tuple[Any, ...]) -> Mate:
     return Mate(number, position, queue, tuple(map(Slice, slicings, keys)), values)
 
 
-def packed_outcomes(outcomes: Sequence[Outcome], stage: str | None = None, first: int = 0) -> pa.RecordBatch:
-    """Outcomes, as one row. With a stage, the messages that are there, numbered from `first` on, go light."""
+def packed_outcomes(outcomes: Sequence[Outcome], stage: str | None = None, first: int = 0) -> Packed:
+    """Outcomes, as one record. With a stage, the messages that are there, numbered from `first` on, go light."""
     made = [message for outcome in outcomes for message in outcome.produced]
     numbers = _numbers(made, first) if stage is not None else [None] * len(made)
     rows = [
@@ -166,10 +165,7 @@ def packed_outcomes(outcomes: Sequence[Outcome], stage: str | None = None, first
     ]
     columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in _PRODUCED]
     effects = pickle.dumps([_effects(outcome) for outcome in outcomes], pickle.HIGHEST_PROTOCOL)
-    cells = [pa.array([cell]) for cell in (stage, _bytes(_PRODUCED, columns), effects)]
-    return pa.record_batch(
-        [cell.cast(field.type) for cell, field in zip(cells, OUTCOMES, strict=True)], schema=OUTCOMES
-    )
+    return stage, _bytes(_PRODUCED, columns), effects
 
 
 def _numbers(made: Iterable[NewMessage], first: int) -> Iterator[int | None]:
@@ -213,8 +209,8 @@ def _effects(outcome: Outcome) -> tuple[Any, ...]:
     return (*made, *rest) if any(rest) else made
 
 
-def unpacked_outcomes(table: pa.Table) -> Iterator[Outcome]:
-    for stage, produced, effects in zip(*(table[name].to_pylist() for name in OUTCOMES.names), strict=True):
+def unpacked_outcomes(packed: Iterable[Packed]) -> Iterator[Outcome]:
+    for stage, produced, effects in packed:
         made = _made(produced, stage)
         for message, number, *rest in pickle.loads(effects):
             resets, entries, failures, slices, seen = rest or _NOTHING

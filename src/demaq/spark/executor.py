@@ -14,6 +14,7 @@ from demaq.engine.plan import Plan
 from demaq.engine.records import Batch, Incoming, Outcome
 from demaq.model import Message
 from demaq.spark.choice import Costs
+from demaq.spark.partition import pieces
 from demaq.spark.session import Session
 from demaq.store import Entry
 
@@ -26,6 +27,8 @@ _JOBS = 2  # at a time: when there is nothing left to begin for one batch, the n
 _LEAST_WAITING = 1_000  # messages that let Spark start
 _MOST_FAILURES = 3  # jobs that may fail one after the other, before Spark is left alone for a while
 _PAUSE = 300.0  # seconds of it
+_PAUSE_AFTER_LOSS = 60.0  # seconds before Spark is started again that has gone
+_PIECE = 1_000  # messages that are evaluated here at a time, if Spark does not
 _CAUSE = "Caused by: "
 
 
@@ -90,10 +93,10 @@ class SparkExecutor:
 
     @property
     def large(self) -> range:
-        if self.forced:
-            return range(1, self._most + 1)
         if self.session.failure is not None or time.monotonic() < self._not_before:
             return range(0)
+        if self.forced:
+            return range(1, self._most + 1)
         worthwhile = self.costs.worthwhile if self._jobs is not None else _LEAST_WAITING
         return range(0) if worthwhile is None else range(worthwhile, max(self._most, worthwhile) + 1)
 
@@ -103,15 +106,20 @@ class SparkExecutor:
         self._local.load(plan)
 
     def start(self, batch: Batch) -> Pending:
+        job = self._begun(batch)
+        if job is None:
+            return _Pending(partial(self._here, self._local.start(batch)))
+        self._job = job
+        return _Pending(partial(self._on_spark, batch, job))
+
+    def _begun(self, batch: Batch) -> "Future[Found] | None":
+        """The job that evaluates a batch, if Spark does."""
         try:
             jobs = self._jobs_for(batch)
+            return None if jobs is None else self._threads.submit(jobs.run, jobs.prepared(batch))
         except Exception as error:  # noqa: BLE001  # whatever befell Spark, the batch is evaluated
             self._note_failure(error)
-            jobs = None
-        if jobs is None:
-            return _Pending(partial(self._here, self._local.start(batch)))
-        self._job = self._threads.submit(jobs.run, jobs.prepared(batch))
-        return _Pending(partial(self._on_spark, batch, self._job))
+            return None
 
     def evaluate(self, batch: Batch) -> Sequence[Outcome]:
         """Where a batch is to be evaluated at once while another one is on Spark, it would have to wait there."""
@@ -124,6 +132,10 @@ class SparkExecutor:
         self.tally.local += len(outcomes)
         self.costs.note_local(len(outcomes), pending.seconds)
         return outcomes
+
+    def _in_pieces(self, batch: Batch) -> Sequence[Outcome]:
+        """A large batch, in the local worker."""
+        return [outcome for piece in pieces(batch, _PIECE) for outcome in self._here(self._local.start(piece))]
 
     def _jobs_for(self, batch: Batch) -> "Jobs | None":
         """Where the batch is evaluated, if on Spark. The session starts meanwhile, if it is wanted."""
@@ -145,7 +157,7 @@ class SparkExecutor:
             outcomes = found.outcomes(batch)
         except Exception as error:  # noqa: BLE001  # whatever befell Spark, the batch is evaluated
             self._note_failure(error)
-            return self._here(self._local.start(batch))
+            return self._in_pieces(batch)
         self.costs.note_spark(len(outcomes), found.seconds)
         self.tally.spark += len(outcomes)
         self.tally.jobs += 1
@@ -158,16 +170,27 @@ class SparkExecutor:
         self._failures += 1
         if self._failures >= _MOST_FAILURES and not self.forced:
             self._not_before = time.monotonic() + _PAUSE
+        self._look(ask=True)
+
+    def _look(self, *, ask: bool = False) -> None:
+        """Spark may be gone. Then it is started again when it is wanted, but not at once: it may go again."""
+        if self.session.is_lost(ask=ask):
+            self._jobs = None
+            self._failures = 0
+            self._not_before = time.monotonic() + _PAUSE_AFTER_LOSS
 
     @property
     def state(self) -> str:
         """How Spark is, in words."""
+        self._look()
         if self.session.failure is not None:
             return f"not available: {self.session.failure}"
-        if not self.session.is_started:
+        if not self.session.is_started and self.session.loss is None:
             return NOT_STARTED
         if self.session.is_closed:
             return "stopped"
+        if not self.session.is_started:
+            return f"gone, until it is wanted again: {self.session.loss}"
         if not self.session.is_ready:
             return "starting"
         if time.monotonic() < self._not_before:

@@ -11,23 +11,27 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
+from py4j.protocol import Py4JError
 from pyspark import StatusTracker
 from pyspark.sql import SparkSession
 
 from demaq.engine.plan import Plan
 from demaq.engine.records import Batch, Outcome
-from demaq.spark.exchange import OUTCOMES_DDL, shipped, unpacked_outcomes
-from demaq.spark.partition import partitions
+from demaq.spark.exchange import Packed, shipped, unpacked_outcomes
+from demaq.spark.partition import Homes, partitions
 from demaq.spark.tasks import Evaluation
 
 _PARTS_PER_CORE = 1
 _LOOK = 1.0  # seconds between two looks at a job
-_PATIENCE = 60.0  # seconds for which a job may stand still
+_PATIENCE = 60.0  # seconds for which nothing of a job may run
+_LONGEST = 900.0  # seconds in which a task has to end,
+_LONGEST_EACH = 0.2  # and so many more for each of its messages
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     parts: int
+    largest: int  # messages in the largest part
     shipment: Any  # broadcast
 
 
@@ -35,11 +39,11 @@ class Prepared:
 class Found:
     """What came back from Spark, and after how many seconds."""
 
-    table: Any
+    packed: Sequence[Packed]
     seconds: float
 
     def outcomes(self, batch: Batch) -> Sequence[Outcome]:
-        outcomes = {outcome.message: outcome for outcome in unpacked_outcomes(self.table)}
+        outcomes = {outcome.message: outcome for outcome in unpacked_outcomes(self.packed)}
         return [outcomes[task.message.id] for task in batch.tasks]
 
 
@@ -54,7 +58,7 @@ class Jobs:
         self._parts = parts or _PARTS_PER_CORE * self._cores
         self._plan_sent = spark.sparkContext.broadcast(plan.text)
         self._is_one_machine = _is_one_machine(spark)
-        self._earlier: dict[int, int] = {}  # the partition of each message of the batch before
+        self._homes = Homes()
 
     def warm(self) -> float:
         """Start the workers; how many seconds a job takes that has nothing to do."""
@@ -67,21 +71,20 @@ class Jobs:
 
     def prepared(self, batch: Batch) -> "Prepared":
         """A batch that is ready to go."""
-        parted = partitions(batch, self._plan, self._parts, self._earlier)
-        self._earlier = {
-            batch.tasks[number].message.id: where for where, part in enumerate(parted.parts) for number in part.tasks
-        }
-        return Prepared(len(parted.parts), self._spark.sparkContext.broadcast(shipped(batch, parted)))
+        parted = partitions(batch, self._plan, self._parts, self._homes)
+        largest = max(len(part.tasks) for part in parted.parts)
+        return Prepared(len(parted.parts), largest, self._spark.sparkContext.broadcast(shipped(batch, parted)))
 
     def run(self, prepared: "Prepared") -> "Found":
         """Evaluate it. This may be called in any thread."""
         start = time.perf_counter()
         try:
             with self._claims() as claims:
-                table = self._run(prepared.parts, prepared.shipment, claims)
+                longest = _LONGEST + prepared.largest * _LONGEST_EACH
+                packed = self._run(prepared.parts, prepared.shipment, claims, longest)
         finally:
             prepared.shipment.destroy()
-        return Found(table, time.perf_counter() - start)
+        return Found(packed, time.perf_counter() - start)
 
     @contextmanager
     def _claims(self) -> Iterator[Path | None]:
@@ -92,11 +95,14 @@ class Jobs:
         else:
             yield None
 
-    def _run(self, parts: int, shipment: Any, claims: Path | None = None) -> Any:
+    def _run(
+        self, parts: int, shipment: Any, claims: Path | None = None, longest: float = _LONGEST
+    ) -> Sequence[Packed]:
+        """Not as a data frame: Spark would plan each job anew, and copy what comes of it more often."""
         work = Evaluation(self._plan_sent, self._url, shipment, claims)
-        with watched(self._spark) as group:
+        with watched(self._spark, longest) as group:
             self._spark.sparkContext.setJobGroup(group, "a batch of messages", interruptOnCancel=True)
-            return self._spark.range(0, parts, 1, parts).mapInArrow(work, OUTCOMES_DDL).toArrow()
+            return self._spark.sparkContext.parallelize(range(parts), parts).mapPartitions(work).collect()
 
 
 def _is_one_machine(spark: SparkSession) -> bool:
@@ -107,19 +113,29 @@ def _is_one_machine(spark: SparkSession) -> bool:
 
 
 @contextmanager
-def watched(spark: SparkSession) -> Iterator[str]:
-    """A group of jobs, which are given up if nobody does anything: Spark itself would wait for executors for ever."""
+def watched(spark: SparkSession, longest: float = _LONGEST) -> Iterator[str]:
+    """A group of jobs, which are given up if nothing runs, or if tasks run and none ends for so many seconds.
+
+    Spark itself would wait for ever: for executors, or for what one of its threads has not done before it died.
+    """
     context = spark.sparkContext
     group = f"demaq-{uuid4().hex}"
     done = threading.Event()
 
     def watch() -> None:
-        idle = 0.0
+        idle = stuck = 0.0
+        before = _Progress(0, frozenset())
         while not done.wait(_LOOK):
-            idle = 0.0 if _is_running(context.statusTracker()) else idle + _LOOK
-            if idle >= _PATIENCE:
-                context.cancelJobGroup(group)
-                idle = 0.0
+            try:
+                now = _progress(context.statusTracker())
+                idle = 0.0 if now.running else idle + _LOOK
+                stuck = stuck + _LOOK if now.running and now.ended == before.ended else 0.0
+                before = now
+                if idle >= _PATIENCE or stuck >= longest:
+                    context.cancelJobGroup(group)
+                    idle = stuck = 0.0
+            except (Py4JError, OSError, AttributeError):  # Spark is gone, which whoever waits for the job is told
+                return
 
     thread = threading.Thread(target=watch, name="spark-watch", daemon=True)
     thread.start()
@@ -130,7 +146,19 @@ def watched(spark: SparkSession) -> Iterator[str]:
         thread.join()
 
 
-def _is_running(tracker: StatusTracker) -> bool:
-    """Is anything done? It may be a job before this one."""
-    stages = (tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds())
-    return any(info is not None and info.numActiveTasks > 0 for info in stages)
+@dataclass(frozen=True, slots=True)
+class _Progress:
+    """How many tasks run, and how many of which stages have ended, well or not."""
+
+    running: int
+    ended: frozenset[tuple[int, int]]
+
+
+def _progress(tracker: StatusTracker) -> _Progress:
+    """Of all jobs: this one may have to wait for one before it."""
+    found = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+    stages = [info for info in found if info is not None]
+    return _Progress(
+        running=sum(info.numActiveTasks for info in stages),
+        ended=frozenset((info.stageId, info.numCompletedTasks + info.numFailedTasks) for info in stages),
+    )

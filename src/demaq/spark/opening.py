@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from demaq.pipelines import Program
 from demaq.pipelines.running.endpoints import Endpoints
 from demaq.pipelines.running.queues import Queues
 from demaq.spark.session import SparkUnavailable
@@ -22,9 +21,9 @@ def stream(endpoints: Endpoints, checkpoint: Path, spark: Any, **options: Any) -
     return found
 
 
-def spark_plans(program: Program, spark: Any) -> Iterator[tuple[str, str]]:
+def spark_plans(path: Path, endpoints: Endpoints, spark: Any) -> Iterator[tuple[str, str]]:
     """What Spark makes of a pipeline: for each relation that leaves it, its name and the physical plan."""
-    found: Iterator[tuple[str, str]] = _module("demaq.spark.pipelines.explained").explained(program, spark)
+    found: Iterator[tuple[str, str]] = _module("demaq.spark.pipelines.explained").explained(path, endpoints, spark)
     return found
 
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from demaq.diagnostics import DemaqError
+from demaq.model.masters import names_master
 
-_JAVA = 17  # the oldest that Spark runs on
-_JAVA_BESIDE = {
-    # Python does the work, beside this Java on the same cores: it compiles little, and clears up with one thread.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-}
-_MASTER = re.compile(r"auto|local(\[[\d*]+(,\d+)?\])?|local-cluster\[[\d,]+\]|yarn|(spark|k8s|mesos)://.+")
+_OLDEST_JAVA = 17  # the oldest that Spark runs on
+_OPTIONS = "spark.driver.extraJavaOptions"
+_JAVA = "-XX:+ExitOnOutOfMemoryError"  # one that lost a thread for want of memory would never answer
+# Python does the work, beside this Java on the same cores: it compiles little, and clears up with one thread.
+_JAVA_BESIDE = f"{_JAVA} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _VERSION = re.compile(r'version "(\d+)')
 
 
@@ -29,14 +29,17 @@ class SparkUnavailable(DemaqError):
 
 
 class Session:
-    """One Spark session, or the reason why there is none."""
+    """One Spark session, or the reason why there is none. If it is lost, `start` starts another one."""
 
     def __init__(self, master: str, settings: Mapping[str, str] | None = None, name: str = "demaq") -> None:
         self.master = master
         self._settings = settings or {}
         self._name = name
         self._spark: Any = None
+        self._ui: str | None = None
         self._failure: SparkUnavailable | None = None
+        self._loss: str | None = None
+        self._looking = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = threading.Event()
         self._is_own = True
@@ -67,7 +70,34 @@ class Session:
     @property
     def ui(self) -> str | None:
         """The address of Spark's own web pages."""
-        return None if self._spark is None else self._spark.sparkContext.uiWebUrl
+        return self._ui
+
+    @property
+    def loss(self) -> str | None:
+        """Why it is gone, though it was there and nobody has closed it."""
+        return self._loss
+
+    def is_lost(self, *, ask: bool = False) -> bool:
+        """Has it gone since it was looked for last, or could it not be started again? Then `start` may be tried again.
+
+        Without `ask`, Java is not asked, which could take its time to answer.
+        """
+        with self._looking:
+            reason = self._found_lost(ask)
+            if reason is not None:
+                self._loss = reason
+                self._spark = self._ui = self._failure = self._thread = None
+            return reason is not None
+
+    def _found_lost(self, ask: bool) -> str | None:
+        if self._closed.is_set():
+            return None
+        if self._spark is None:
+            return self.failure if self._loss is not None else None
+        reason: str | None = _starting().loss(self._spark, ask=ask)
+        if reason is not None:
+            _starting().clear(self._spark, is_own=self._is_own)
+        return reason
 
     @property
     def spark(self) -> Any:
@@ -89,7 +119,12 @@ class Session:
         except SparkUnavailable as error:
             self._failure = error
             return
+        except Exception as error:  # noqa: BLE001  # whatever it is, the node goes on without Spark
+            self._failure = SparkUnavailable(f"Spark does not start: {error}")
+            return
+        self._ui = found.sparkContext.uiWebUrl
         self._spark = found
+        self._loss = None
         if self._closed.is_set():
             self.close()
 
@@ -98,7 +133,7 @@ class Session:
         self._closed.set()
         if self._spark is not None and self._is_own:
             _starting().stop(self._spark)
-        self._spark = None
+        self._spark = self._ui = None
 
 
 def is_master(text: str) -> bool:
@@ -107,19 +142,19 @@ def is_master(text: str) -> bool:
     >>> is_master("auto"), is_master("local[2]"), is_master("loca")
     (True, True, False)
     """
-    return _MASTER.fullmatch(text) is not None
+    return text == "auto" or names_master(text)
 
 
 def session_at(where: str, settings: Mapping[str, str]) -> Session | None:
     """The session at a place that a person names: `auto` is that of the settings, and at `off` there is none."""
     if where == "off":
         return None
-    if not is_master(where):
-        raise SparkUnavailable(
-            f"`{where}` is no place for Spark: write `auto`, `off`, `local[2]`, `spark://host:7077`, `yarn` or `k8s://…`"
-        )
     master = settings.get("spark.master", "local[*]") if where == "auto" else where
-    return Session(master, {**_JAVA_BESIDE, **settings} if master.startswith("local") else settings)
+    if not names_master(master):
+        raise SparkUnavailable(
+            f"`{master}` is no place for Spark: write `auto`, `off`, `local[2]`, `spark://host:7077`, `yarn` or `k8s://…`"
+        )
+    return Session(master, {_OPTIONS: _JAVA_BESIDE if master.startswith("local") else _JAVA, **settings})
 
 
 def _starting() -> Any:
@@ -142,7 +177,7 @@ def check_java() -> None:
     try:
         told = subprocess.run([java or "java", "-version"], capture_output=True, text=True, check=True).stderr
     except (OSError, subprocess.CalledProcessError) as error:
-        raise SparkUnavailable(f"Spark needs Java {_JAVA} or newer, and none was found: {advice}") from error
+        raise SparkUnavailable(f"Spark needs Java {_OLDEST_JAVA} or newer, and none was found: {advice}") from error
     version = _VERSION.search(told)
-    if version is None or int(version[1]) < _JAVA:
-        raise SparkUnavailable(f"Spark needs Java {_JAVA} or newer; {java} is older: {advice}")
+    if version is None or int(version[1]) < _OLDEST_JAVA:
+        raise SparkUnavailable(f"Spark needs Java {_OLDEST_JAVA} or newer; {java} is older: {advice}")

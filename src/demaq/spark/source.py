@@ -14,7 +14,7 @@ from demaq.spark.writer import LogStreamWriter, LogWriter, Target
 
 _READING = ("store", "queue", "table", "columns", "pushdown", "partitions", "startingPosition", "maxRowsPerBatch")
 _WRITING = ("store", "queue", "query", "batch", "onRefused")
-_IGNORED = ("path", "checkpointlocation", "paths")  # Spark's own
+_OF_SPARK = ("path", "checkpointlocation", "paths")
 
 
 def register(spark: SparkSession) -> None:
@@ -55,12 +55,12 @@ class DemaqSource(DataSource):
         return LogStreamReader(
             place,
             None if start == "latest" else self._number("startingPosition", 0),
-            self._number("maxRowsPerBatch"),
+            self._number("maxRowsPerBatch", least=1),
         )
 
     def _table(self) -> Table:
         with opened(self._needed("store")) as store:
-            table = table_of(self.options.get("table", "messages"), store, self.options.get("queue"))
+            table = table_of(self.options.get("table", "messages"), store, self._queue())
         columns = self.options.get("columns")
         return table if columns is None else table.narrowed(name.strip() for name in columns.split(","))
 
@@ -69,7 +69,7 @@ class DemaqSource(DataSource):
         self._check_options(_READING)
         with opened(self._needed("store")) as store:
             url = store.url
-            table = table_of(self.options.get("table", "messages"), store, self.options.get("queue"))
+            table = table_of(self.options.get("table", "messages"), store, self._queue())
         columns = []
         for field in schema:
             column = table.column(field.name)
@@ -98,7 +98,7 @@ class DemaqSource(DataSource):
         if overwrite:
             raise SourceInvalid('messages are never overwritten: write with the mode "append"')
         on_refused = self._choice("onRefused", ("log", "fail"))
-        queue = self._needed("queue")
+        queue = self._queue() or self._needed("queue")
         with opened(self._needed("store")) as store:
             url = store.url
             check_columns(spark_columns(schema), Shape(queue=queue), deployed_plan(store))
@@ -106,6 +106,13 @@ class DemaqSource(DataSource):
         return Target(url, queue, self.options.get("query"), is_strict=on_refused == "fail")
 
     # Options
+
+    def _queue(self) -> str | None:
+        """It may also be named where other formats have a path: `load("crm")`."""
+        named = {value for value in (self.options.get("queue"), self.options.get("path")) if value}
+        if len(named) > 1:
+            raise SourceInvalid(f"two queues are named, {listing(sorted(named), 'and')}: name one")
+        return next(iter(named), None)
 
     def _needed(self, name: str) -> str:
         value = self.options.get(name)
@@ -130,7 +137,7 @@ class DemaqSource(DataSource):
 
     def _check_options(self, known: tuple[str, ...]) -> None:
         for name in self.options:
-            if name.lower() not in {*(one.lower() for one in known), *_IGNORED}:
+            if name.lower() not in {*(one.lower() for one in known), *_OF_SPARK}:
                 raise SourceInvalid(
                     f"the data source `demaq` has no option `{name}` here: {did_you_mean(name, known, 'options')}"
                 )

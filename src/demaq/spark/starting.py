@@ -1,5 +1,6 @@
 """Starts Spark."""
 
+import logging
 import os
 import re
 import subprocess
@@ -7,20 +8,31 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from demaq.diagnostics import listing
 from demaq.spark.session import SparkUnavailable
 from demaq.spark.source import register
 
 _TAKEN_LINES = 5  # of Spark's own words, when it does not start
+_REASON = re.compile(
+    r"""^(?:Exception in thread "[^"]*" |Caused by: |: )?[\w.$]+(?:Exception|Error): (.*\S)""", re.MULTILINE
+)
+_FRAME = re.compile(r"\s+(at |\.\.\. \d+ more)")
+_STOPPED = "somebody has stopped it"
+_WITHOUT_MEMORY = "its Java has ended for want of memory; `spark.driver.memory` in `demaq.toml` gives it more"
+_OUT_OF_MEMORY = 3  # the status with which Java ends then
 _ENDING = 20  # seconds that Java may take to end
+_NOT_LOADED = re.compile(r"^\s*:: ([\w.-]+)#([\w.-]+);([\w.-]+): ", re.MULTILINE)
+_TELLING = ("", "py4j.clientserver")  # loggers of py4j; the first is that of everybody
 _LOGGING = """
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -35,7 +47,9 @@ SETTINGS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.requireAllClusterKeysForCoPartition": "false",  # rows that have the same message may be joined by more
     "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.sql.streaming.schemaInference": "true",  # streams have the columns that the first files have
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.maxResultSize": "0",
     "spark.task.maxFailures": "8",
@@ -56,27 +70,55 @@ def running() -> SparkSession | None:
 
 def session(master: str, settings: Mapping[str, str], name: str) -> SparkSession:
     """Start a session; raises `SparkUnavailable`."""
+    _end(SparkContext._gateway)  # one that a session has left, or this one would run in it, with its settings
     conf = SparkConf().setMaster(_with_retries(master)).setAppName(name)
     for key, value in {**SETTINGS, **(_LOOPBACK if _is_local(master) else {}), **settings}.items():
-        conf.set(key, value)
+        if key != "spark.master":  # which the settings name for `auto` only
+            conf.set(key, value)
     environment = {"PYSPARK_PYTHON": settings.get("spark.pyspark.python", sys.executable)}
     if _is_local(master):
         environment["SPARK_LOCAL_IP"] = "127.0.0.1"  # nobody else is to reach it
+    gateway: Any = None
     with tempfile.TemporaryFile() as output, _environment(environment), _logging(conf):
         try:
             # A group of its own: signals to that of this process, as from a terminal, are not for Java.
             own = {"stdout": output, "stderr": output, "process_group": 0}
             gateway = launch_gateway(conf, popen_kwargs=own)  # type: ignore[no-untyped-call]
             found = SparkSession(SparkContext(conf=conf, gateway=gateway))
+            _without_traces(found.sparkContext)
             register(found)
             return found
         except Exception as error:  # whatever it is, the node goes on without Spark
             output.seek(0)
-            said = output.read().decode("utf-8", "replace").strip().splitlines()[-_TAKEN_LINES:]
-            raise SparkUnavailable(
-                f"Spark does not start with the master `{master}`: {_first_line(error)}"
-                + "".join(f"\n  {line}" for line in said)
-            ) from error
+            said = output.read().decode("utf-8", "replace").strip()
+            told = "\n  ".join(_reasons(error, said))
+            reason = _without_packages(said) or f"Spark does not start with the master `{master}`: {told}"
+            _end(gateway)  # which told the reason
+            raise SparkUnavailable(reason) from error
+
+
+def _reasons(error: Exception, said: str) -> list[str]:
+    """Why Spark does not start, in its own words: what its errors say, or what it said last.
+
+    >>> _reasons(ValueError("no port"), 'Exception in thread "main" a.SparkException: Set it.\\n\\tat a.B(C.scala:1)')
+    ['Set it.']
+    >>> _reasons(ValueError("no port"), "Too small maximum heap")
+    ['no port', 'Too small maximum heap']
+    """
+    reasons = [found[1] for found in _REASON.finditer(f"{said}\n{error}")]
+    lines = [line for line in said.splitlines() if not _FRAME.match(line)]
+    return list(dict.fromkeys(reasons))[:_TAKEN_LINES] or [_first_line(error), *lines[-_TAKEN_LINES:]]
+
+
+def _without_packages(said: str) -> str | None:
+    """What to tell if it was packages that could not be loaded."""
+    missing = [":".join(found.groups()) for found in _NOT_LOADED.finditer(said)]
+    if not missing:
+        return None
+    return (
+        f"Spark cannot load {listing(missing, 'and')}: see whether there is such a version, and whether this machine "
+        "gets at it; `spark.jars.packages` in `demaq.toml` names another one, and `spark.jars` files that are here"
+    )
 
 
 def stop(spark: SparkSession) -> None:
@@ -85,13 +127,54 @@ def stop(spark: SparkSession) -> None:
     try:
         with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # that it is gone
             spark.stop()
-        gateway.shutdown()
     except (Py4JError, OSError):
         if not is_gone(spark):
             raise
+        _forget(spark)
+    _end(gateway)
+
+
+def loss(spark: SparkSession, *, ask: bool) -> str | None:
+    """Why a session is gone that nobody here has stopped; None if it is there, as far as can be seen without asking."""
+    context = spark.sparkContext
+    process = None if context._gateway is None else context._gateway.proc
+    if process is not None and process.poll() is not None:
+        return _WITHOUT_MEMORY if process.returncode == _OUT_OF_MEMORY else "its Java has ended"
+    if context._jsc is None:
+        return _STOPPED
+    try:
+        return _STOPPED if ask and context._jsc.sc().isStopped() else None
+    except (Py4JError, OSError):
+        return "its Java does not answer"
+
+
+def clear(spark: SparkSession, *, is_own: bool) -> None:
+    """Clear up after a session that is gone, so that another one can be started."""
+    with suppress(Py4JError, OSError):
+        if is_own:
+            stop(spark)
+    _forget(spark)
+
+
+def _forget(spark: SparkSession) -> None:
+    """Let pyspark forget a session whose Java cannot be asked any more."""
+    context = spark.sparkContext
+    context._jsc = None
+    context.stop()
+    if SparkSession._instantiatedSession is spark:
+        SparkSession._instantiatedSession = SparkSession._activeSession = None
+
+
+def _end(gateway: Any) -> None:
+    """End a Java in which no session runs. It may be gone; and if it has started this process, it ends with that."""
+    if gateway is None or gateway.proc is None:
+        return
+    with suppress(Py4JError, OSError):
+        gateway.shutdown()
     gateway.proc.stdin.close()  # which it takes as the end
     gateway.proc.wait()
-    SparkContext._gateway = SparkContext._jvm = None
+    if SparkContext._gateway is gateway:
+        SparkContext._gateway = SparkContext._jvm = None
 
 
 def is_gone(spark: SparkSession) -> bool:
@@ -102,6 +185,26 @@ def is_gone(spark: SparkSession) -> bool:
     except subprocess.TimeoutExpired:
         return False
     return True
+
+
+def _without_traces(context: SparkContext) -> None:
+    """Whoever calls Java gets an error if it has ended, as when a signal has reached it together with this process.
+    What pyspark and py4j print beside that, each in a thread of its own, is no news."""
+    for name in _TELLING:
+        logging.getLogger(name).addFilter(_is_news)
+    server: Any = context._accumulatorServer
+    tell = server.handle_error
+
+    def handle_error(request: object, address: object) -> None:
+        if not isinstance(sys.exception(), EOFError | ConnectionError):
+            tell(request, address)
+
+    server.handle_error = handle_error
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """A call that Java has not answered, or a batch that failed, is told by whoever waits for it."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], Py4JError | PySparkException | ConnectionError)
 
 
 def _first_line(error: Exception) -> str:

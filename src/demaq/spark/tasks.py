@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import pyarrow as pa
 from pyspark import TaskContext
 
 from demaq.engine.evaluate import evaluator, store_at
@@ -22,17 +21,17 @@ from demaq.engine.local import LocalExecutor
 from demaq.engine.plan import plan_from_text
 from demaq.engine.records import Batch, Outcome
 from demaq.spark.claims import claimed
-from demaq.spark.exchange import Shipment, packed_outcomes, unpacked
+from demaq.spark.exchange import Packed, Shipment, packed_outcomes, unpacked
 from demaq.store import Store
 from demaq.xquery.saxon import SaxonExhausted
 
-_AT_ONCE = 1000  # outcomes in one record batch
+_AT_ONCE = 1000  # outcomes in one record
 _LEEWAY = 0.1  # of the time that a message may take. Who exceeds it is measured exactly at the second attempt
 _watched: tuple[tuple[str, str], LocalExecutor] | None = None
 
 
 class Evaluation:
-    """The rules of a batch, evaluated partition by partition: a function for `mapInArrow`.
+    """The rules of a batch, evaluated partition by partition: a function for `mapPartitions`.
 
     The first attempt evaluates in the worker itself, which does not survive a rule that takes too much. Those after it
     evaluate in a process that the worker watches: there the message that is to blame gets its error, and no other.
@@ -46,7 +45,7 @@ class Evaluation:
         self._shipment = shipment
         self._claims = claims
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def __call__(self, tasks: Iterable[int]) -> Iterator[Packed]:
         plan: str = self._plan.value
         if self._shipment is None:
             evaluator(plan)
@@ -55,7 +54,7 @@ class Evaluation:
         shipment: Shipment = self._shipment.value
         context = TaskContext.get()
         is_first = context is None or context.attemptNumber() == 0
-        for task in (task for numbers in batches for task in numbers.column(0).to_pylist()):
+        for task in tasks:
             part = task if self._claims is None else claimed(self._claims, task, len(shipment.parts))
             with garbage_set_aside():
                 batch = unpacked(shipment, part, evaluator(plan).plan)
@@ -66,7 +65,7 @@ class Evaluation:
                 yield from _packed(outcomes, store_at(self._url))
 
 
-def _packed(outcomes: Iterator[Outcome], store: Store) -> Iterator[pa.RecordBatch]:
+def _packed(outcomes: Iterator[Outcome], store: Store) -> Iterator[Packed]:
     """Outcomes, so many at a time. What was made is put aside in the store, where it can be: then it goes light."""
     stage = uuid4().hex if store.can_stage else None
     staged = 0

@@ -2,11 +2,12 @@
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from py4j.java_gateway import is_instance_of
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
@@ -18,8 +19,13 @@ from demaq.spark.tables import TABLES, Table, queue_table, table_of
 from demaq.store import Store
 
 _COUNT = re.compile(r"count\s*\(\s*\*\s*\)", re.IGNORECASE)
-_ALL_COLUMNS = re.compile(r"\*|\bbody\b|\btable\b|\bnatural\b|\bdesc(ribe)?\b|\bshow\b|\bunion\b", re.IGNORECASE)
+_ALL_COLUMNS = re.compile(
+    r"\*|\bbody\b|\btable\b|\bnatural\b|\bdesc(ribe)?\b|\bshow\b|\bunion\b|\|>|^\s*from\b", re.IGNORECASE
+)
 _SCAN = "RelationV2["
+_PLANS = "org.apache.spark.sql.catalyst.plans.logical"
+_LOOKING = ("Show", "Describe", "Explain")  # commands that change nothing
+_DOING = ("InsertIntoDir", "UnresolvedExecuteImmediate", "Call")  # what Spark does not take for commands, but is
 _LOGGER = "SQLQueryContextLogger"
 _CODE = re.compile(r"^\[[\w.]+\]\s*")
 _STATE = re.compile(r"\s*SQLSTATE:.*$", re.DOTALL)
@@ -27,6 +33,10 @@ _STATE = re.compile(r"\s*SQLSTATE:.*$", re.DOTALL)
 
 class QueryFailed(DemaqError):
     """Spark could not run a query; the text is what it says about it."""
+
+
+class QueryRefused(DemaqError):
+    """What was asked is no query: it would change something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +80,12 @@ def views_at(url: str) -> list[View]:
 
 
 def answer(spark: SparkSession, url: str, query: str) -> Answer:
-    """What a query gives; raises `QueryFailed`. Views that it does not name are not made."""
+    """What a query gives; raises `QueryFailed` or `QueryRefused`. Views that it does not name are not made."""
     own = spark.newSession()
     logging.getLogger(_LOGGER).disabled = True  # it would print what is raised
     try:
         register(own)
+        _check(own, query)
         found = _asked(own, url, query).toArrow()
     except PySparkException as error:
         raise QueryFailed(said(str(error))) from error
@@ -84,6 +95,27 @@ def answer(spark: SparkSession, url: str, query: str) -> Answer:
     columns = [_values(column) for column in found.columns]
     numeric = [number for number, field in enumerate(found.schema) if _is_number(str(field.type))]
     return Answer(tuple(found.schema.names), tuple(zip(*columns, strict=True)), tuple(numeric))
+
+
+def _check(spark: SparkSession, query: str) -> None:
+    """Spark would run a command as soon as it is told, and each time."""
+    plan = spark._jsparkSession.sessionState().sqlParser().parsePlan(query)
+    if any(_is_command(spark, node) for node in _nodes(plan)):
+        raise QueryRefused("this is no query, and would change something: ask with SELECT, SHOW, DESCRIBE or EXPLAIN")
+
+
+def _nodes(plan: Any) -> Iterator[Any]:
+    yield plan
+    children = plan.children()
+    for number in range(children.size()):
+        yield from _nodes(children.apply(number))
+
+
+def _is_command(spark: SparkSession, node: Any) -> bool:
+    name: str = node.getClass().getSimpleName()
+    kinds = [f"{_PLANS}.{kind}" for kind in ("Command", "ParsedStatement")]
+    is_one = any(is_instance_of(spark.sparkContext._gateway, node, kind) for kind in kinds)
+    return name in _DOING or (is_one and not name.startswith(_LOOKING))
 
 
 def _asked(spark: SparkSession, url: str, query: str) -> DataFrame:

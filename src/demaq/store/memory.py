@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import islice
+from itertools import accumulate, islice, takewhile
 
 from demaq.model import Message, MessageState, NewMessage, Slice
 from demaq.store.effects import effects
@@ -111,9 +111,11 @@ class MemoryStore:
         *,
         light: bool = False,  # noqa: ARG002  # bodies cost nothing here
         besides: Collection[int] = (),
+        most_bytes: int | None = None,
     ) -> list[Message]:
         left = (number for _, _, number in self._waiting if number not in besides)
-        return [self._messages[number] for number in islice(left, limit)]
+        found = [self._messages[number] for number in islice(left, limit)]
+        return found if most_bytes is None else within(found, most_bytes)
 
     def count_waiting(self, limit: int) -> int:
         return min(limit, len(self._waiting))
@@ -372,3 +374,10 @@ def _is_selected(message: Message, selection: Selection) -> bool:
         and (selection.origin is None or message.origin is selection.origin)
         and not (selection.timers and (message.due is None or message.position is not None))
     )
+
+
+def within(messages: Sequence[Message], most_bytes: int) -> list[Message]:
+    """The first of them, whose bodies together have no more bytes than that, but at least one."""
+    totals = accumulate(len(message.body.encode()) for message in messages)
+    number = sum(1 for _ in takewhile(lambda total: total <= most_bytes, totals))
+    return list(messages[: max(1, number)])

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from demaq.model import Message, NewMessage, Origin, Slice
 from demaq.model.record import record
@@ -36,13 +36,15 @@ class Entry:
     index: Index
     value: str
 
+    def __hash__(self) -> int:
+        return hash(self.value)  # few entries have the same in several indexes
+
 
 Note = tuple[str, str]
 """A name, and a text for whoever asks for it. A later one takes the place of one with the same name."""
 
 
-@record
-class Member:
+class Member(NamedTuple):
     """A processed message, by position and id."""
 
     position: int
@@ -200,10 +202,13 @@ class Store(Reader, Protocol):
     def position(self) -> int:
         """The last position that was given; 0 before the first."""
 
-    def waiting(self, limit: int, *, light: bool = False, besides: Collection[int] = ()) -> list[Message]:
+    def waiting(
+        self, limit: int, *, light: bool = False, besides: Collection[int] = (), most_bytes: int | None = None
+    ) -> list[Message]:
         """The next messages in processing order, without those of echo queues. Light ones come without their bodies.
 
-        Those whose ids are among `besides` are left out.
+        Those whose ids are among `besides` are left out. With `most_bytes`, there are only so many light ones that
+        their bodies together have no more bytes than that, but at least one.
         """
 
     def count_waiting(self, limit: int) -> int:

@@ -5,8 +5,8 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
@@ -160,6 +160,11 @@ class SqliteStore(SqlStore):
 
     def _rows(self, query: str, **parameters: Any) -> list[Row]:
         return self._text_rows(self._queries[query], parameters)
+
+    def _rows_so_far(self, query: str, **parameters: Any) -> Generator[Row]:
+        """What is not needed is not read: bodies lie between the other columns."""
+        with self._translated(), closing(self._connection.execute(self._queries[query], parameters)) as cursor:
+            yield from cursor
 
     def _text_rows(self, text: str, parameters: Parameters) -> list[Row]:
         with self._translated():

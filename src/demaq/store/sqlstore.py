@@ -1,9 +1,10 @@
 """What the stores in SQL databases have in common. How statements are run, and lists passed, is each one's own."""
 
+import math
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -66,6 +67,10 @@ class SqlStore(ABC):
     @abstractmethod
     def _rows(self, query: str, **parameters: Any) -> list[Row]:
         """The rows that a named query gives."""
+
+    def _rows_so_far(self, query: str, **parameters: Any) -> Generator[Row]:
+        """The same, for one who may not need all of them."""
+        yield from self._rows(query, **parameters)
 
     @abstractmethod
     def _text_rows(self, text: str, parameters: Parameters) -> list[Row]:
@@ -161,12 +166,24 @@ class SqlStore(ABC):
         ((position,),) = self._rows("position")
         return int(position)
 
-    def waiting(self, limit: int, *, light: bool = False, besides: Collection[int] = ()) -> list[Message]:
+    def waiting(
+        self, limit: int, *, light: bool = False, besides: Collection[int] = (), most_bytes: int | None = None
+    ) -> list[Message]:
         query = "waiting_light" if light else "waiting"
-        if not besides:
-            return [to_message(row) for row in self._rows(query, limit=limit)]
-        rows = self._rows(f"{query}_besides", limit=limit, besides=self.dialect.list_of(besides))
-        return [to_message(row) for row in rows]
+        parameters: dict[str, Any] = {"limit": limit}
+        if besides:
+            query, parameters["besides"] = f"{query}_besides", self.dialect.list_of(besides)
+        if not light:
+            return [to_message(row) for row in self._rows(query, **parameters)]
+        found: list[Message] = []
+        left = math.inf if most_bytes is None else most_bytes
+        with closing(self._rows_so_far(query, **parameters)) as rows:
+            for *row, size in rows:
+                left -= size
+                if left < 0 and found:
+                    break
+                found.append(to_message(row))
+        return found
 
     def count_waiting(self, limit: int) -> int:
         ((number,),) = self._rows("count_waiting", limit=limit)

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -93,11 +94,11 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
-def killed(folder: Path, chance: random.Random) -> int:
-    """Run the stream, and kill it a little after the first batch; how many batches it has told of."""
+def killed(folder: Path, *options: str, seconds: float = 0.0, env: Mapping[str, str] | None = None) -> int:
+    """Run the stream, and kill it so many seconds after the first batch; how many batches it has told of."""
     with subprocess.Popen(
-        command(folder, "--stream", "--json", "--every", "0", "--spark", "local[2]"),
-        env=environment(),
+        command(folder, "--stream", "--json", "--every", "0", *options),
+        env=env or environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -106,7 +107,7 @@ def killed(folder: Path, chance: random.Random) -> int:
         assert process.stdout is not None
         try:
             batches = 1 if process.stdout.readline() else 0
-            time.sleep(chance.uniform(0.0, 1.5))
+            time.sleep(seconds)
         finally:
             kill_session(process.pid)
         return batches + len(process.stdout.read().splitlines())
@@ -134,7 +135,7 @@ def campaign(folder: Path, kills: int, seed: int) -> Report:
     prepare(folder)
     feeder = Feeder(folder, chance)
     feeder.start()
-    batches = sum(killed(folder, chance) for _ in range(kills))
+    batches = sum(killed(folder, "--spark", "local[2]", seconds=chance.uniform(0.0, 1.5)) for _ in range(kills))
     feeder.stopped.set()
     feeder.join()
     ended = subprocess.run(command(folder, "--stream", "--complete"), env=environment(), capture_output=True, text=True)

@@ -11,13 +11,13 @@ from demaq.pipelines.plan.nodes import Columns, Load, Scan
 from demaq.pipelines.plan.steps import Send
 from demaq.pipelines.plan.walk import below, nodes
 from demaq.spark.pipelines.messages import AT_ONCE
-from demaq.spark.pipelines.running import run_plan
+from demaq.spark.pipelines.running import Leaving, run_plan
 from demaq.spark.pipelines.state import ARRIVAL, Channel
 from demaq.spark.pipelines.values import MESSAGE, decoder, frame
 
 
-def evaluated(spark: SparkSession, plan: Plan, given: Input) -> Output:
-    """What leaves a pipeline whose input is in memory."""
+def frames(spark: SparkSession, plan: Plan, given: Input) -> Leaving:
+    """What leaves a pipeline whose input is in memory, as data frames."""
     leaves = [leaf for step in plan.steps for node in nodes(step) for leaf in below(node)]
     scanned = {(leaf.channel, leaf.relation): leaf.parameters for leaf in leaves if isinstance(leaf, Scan)}
     loaded = {(leaf.enricher, leaf.relation): leaf.parameters for leaf in leaves if isinstance(leaf, Load)}
@@ -28,7 +28,12 @@ def evaluated(spark: SparkSession, plan: Plan, given: Input) -> Output:
         for relation, rows in facts.items()
         if (name, relation) in loaded
     }
-    leaving = run_plan(plan, spark, channels, enrichers)
+    return run_plan(plan, spark, channels, enrichers)
+
+
+def evaluated(spark: SparkSession, plan: Plan, given: Input) -> Output:
+    """The same, as rows."""
+    leaving = frames(spark, plan, given)
     columns = {
         (step.sink, part.relation): part.node.columns
         for step in plan.steps

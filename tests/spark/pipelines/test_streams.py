@@ -24,7 +24,7 @@ from demaq.pipelines.running.memory import SMALL, run_here
 from demaq.pipelines.running.report import Done
 from demaq.spark.pipelines.streams.progress import Checkpoint
 from demaq.spark.pipelines.streams.stream import Stream
-from spark.pipelines.kills import campaign, command, environment, kill_session, order, prepare
+from spark.pipelines.kills import campaign, command, environment, kill_session, order, prepare, session
 from unit.pipelines.running.services import service
 
 TEXT = """
@@ -106,6 +106,23 @@ def test_a_stream_gives_what_a_batch_gives(folder: Path, stream: Streaming) -> N
     assert (folder / "pairs.jsonl").read_text().startswith(waiting)
     assert [sum(each.messages.values()) for each in done] == [6, 4, 0]
     assert done[1].sent["to(pairs.jsonl)"] == 1
+
+
+def test_goals_without_facts_are_those_of_a_batch(folder: Path, stream: Streaming) -> None:
+    """Messages come that have none for these goals; and for others, there comes nothing at all."""
+    text = (
+        "@from(file:others, json, lines) { o(k: integer). }\n@aggregate(union, completionSize=2) { ?-no(k). }\n"
+        "no(k) :- o(k), k > 99.\n@to(no.datalog) { no }\n@to(no.csv) { no }\n@to(no.json) { no-aggregate }\n"
+    )
+    (folder / "p.lila").write_text(text, encoding="utf-8")
+    put(folder, 1, 2)
+    stream().complete()
+    there = folder / "batch"
+    there.mkdir()
+    (there / "others").symlink_to(folder / "others")
+    run_here(Endpoints(compile_pipeline(folder / "p.lila"), there))
+    for name in ("no.datalog", "no.csv", "no.json"):
+        assert (folder / name).read_bytes() == (there / name).read_bytes() != b"", name
 
 
 def test_messages_wait_for_those_of_the_other_source(folder: Path, stream: Streaming) -> None:
@@ -244,11 +261,21 @@ def test_the_command(folder: Path) -> None:
     assert (folder / ".demaq" / "p" / "complete").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stream_ends_in_order(tmp_path: Path, number: signal.Signals) -> None:
-    """A shell signals the group of a job, in which Java is not."""
+@pytest.mark.parametrize(
+    ("number", "reaches_java"),
+    [(signal.SIGTERM, False), (signal.SIGINT, False), (signal.SIGTERM, True), (signal.SIGINT, True)],
+)
+def test_a_stream_ends_in_order(tmp_path: Path, number: signal.Signals, reaches_java: bool) -> None:
+    """A shell signals the group of a job, in which Java is not. A service manager signals all processes, and nothing is
+    told of that, even if Java ends first. The batch before is too large for memory, so that all of Spark is in use."""
     prepare(tmp_path)
     (tmp_path / "orders" / "0.json").write_text(order(0), encoding="utf-8")
+    if reaches_java:
+        text = "@from(file:orders) { item(n: integer). } most(m) :- m := max(item(n)). @to(most.jsonl) { most }"
+        (tmp_path / "p.lila").write_text(text, encoding="utf-8")
+        items = json.dumps({"item": [{"n": n} for n in range(SMALL // 10)]})
+        assert len(items) > SMALL
+        (tmp_path / "orders" / "0.json").write_text(items, encoding="utf-8")
     with subprocess.Popen(
         command(tmp_path, "--stream", "--json", "--spark", "local[2]"),
         env=environment(),
@@ -260,7 +287,8 @@ def test_a_stream_ends_in_order(tmp_path: Path, number: signal.Signals) -> None:
         try:
             assert process.stdout is not None
             assert json.loads(process.stdout.readline())["number"] == 0
-            os.killpg(process.pid, number)
+            for each in session(process.pid) if reaches_java else [-process.pid]:
+                os.kill(each, number)
             _, told = process.communicate(timeout=60)
         finally:
             kill_session(process.pid)
@@ -292,6 +320,28 @@ def test_a_service_is_asked_by_a_stream(tmp_path: Path, spark: Any) -> None:
         assert [body for _, _, body in there.posted] == ['[\n  {"id": 1}\n]\n', '[\n  {"id": 2}\n]\n']
         keys = [headers["idempotency-key"] for _, headers, _ in there.posted]
         assert len(set(keys)) == 2
+
+
+def test_documents_of_a_service_are_removed_when_they_are_done(tmp_path: Path, spark: Any) -> None:
+    """Not before: a batch that a crash has ended reads them again."""
+    with service() as there:
+        text = f"@from({there.url}/orders, json) {{ o(id: integer). }}\n@to(out.jsonl) {{ o }}\n"
+        (tmp_path / "p.lila").write_text(text, encoding="utf-8")
+
+        def run(number: int) -> list[str]:
+            there.document = b'{"id": %d}' % number
+            endpoints = Endpoints(compile_pipeline(tmp_path / "p.lila"), tmp_path)
+            Stream(endpoints, tmp_path / "checkpoint", spark).run_until_idle()
+            return sorted(path.name for path in (tmp_path / "checkpoint" / "polled" / "source0").iterdir())
+
+        assert [run(1), run(2)] == [["000000001"], ["000000002"]]
+        with (
+            patch.object(Checkpoint, "save", side_effect=OSError("no power")),
+            pytest.raises(OSError, match="no power"),
+        ):
+            run(3)
+        assert run(4) == ["000000004"]
+    assert (tmp_path / "out.jsonl").read_text() == "".join(f'[{{"id": {number}}}]\n' for number in (1, 2, 3, 4))
 
 
 def test_a_stream_goes_on_while_a_service_does_not_answer(tmp_path: Path, spark: Any) -> None:

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +14,11 @@ import pytest
 
 from demaq.diagnostics import Source
 from demaq.pipelines import compile_pipeline
-from demaq.pipelines.errors import PipelineFailed
+from demaq.pipelines.errors import InputWrong, PipelineFailed
 from demaq.pipelines.running.endpoints import Endpoints
 from demaq.pipelines.running.memory import is_small, run_here
 from demaq.spark.drivers import packages_for
-from demaq.spark.pipelines.pipeline import Pipeline
 from demaq.spark.pipelines.tables import spark_options
-
-
-@pytest.fixture
-def pipeline(tmp_path: Path) -> Any:
-    def make(text: str) -> Pipeline:
-        (tmp_path / "test.lila").write_text(text, encoding="utf-8")
-        return Pipeline(tmp_path / "test.lila")
-
-    return make
 
 
 def test_parquet(spark: Any, pipeline: Any, tmp_path: Path) -> None:
@@ -49,7 +40,68 @@ def test_parquet(spark: Any, pipeline: Any, tmp_path: Path) -> None:
         assert [tuple(row) for row in found.collect()] == [(1, "Ada", date(1815, 12, 10))]
     assert json.loads((tmp_path / "others.json").read_text()) == {"total": [{"s": 1.5}], "next": [{"n": 2}, {"n": 3}]}
     assert ran.sent == {"to(file:old.parquet)": 1, "to(file:others.json)": 1}
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["old.parquet", "others.json", "p.parquet", "test.lila"]
+    assert [(wrong.source, wrong.file, wrong.reason) for wrong in ran.wrong] == [
+        (
+            "from(file:p.parquet)",
+            "file:p.parquet",
+            "there is no column `missing` for `person`: there are id, name, born, x",
+        )
+    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["old.parquet", "others.json", "p.lila", "p.parquet"]
+
+
+TYPED = """
+@from(file:in.parquet) { a(id: integer, day: date, price: decimal, more: integer, flag: text). }
+@enrich(file:e.parquet) { e(no, nor). }
+b(id, n) :- a(id, _, _, _, _), n := count(e(_, _)).
+@to(file:a.jsonl) { a }
+@to(file:b.jsonl) { b }
+"""
+ROWS = [
+    ("1", "2024-05-01", 1.5, 2.0, True),
+    (" 2 ", "2024-05-02", None, None, None),
+    ("three", "2024-05-03", 1.5, 2.0, True),
+    ("4", "soon", 1.5, 2.0, True),
+    ("5", "2024-05-05", float("inf"), 2.0, True),
+    ("6", "2024-05-06", 1.5, 2.5, True),
+]
+
+
+def test_values_of_columns_are_converted_and_what_cannot_be_is_told(spark: Any, pipeline: Any, tmp_path: Path) -> None:
+    """As those of documents are. A table without a single column for a relation has no facts of it."""
+    types = "id string, day string, price double, more float, flag boolean"
+    spark.createDataFrame(ROWS, types).coalesce(1).write.parquet(str(tmp_path / "in.parquet"))
+    spark.createDataFrame([(1,)], "x int").write.parquet(str(tmp_path / "e.parquet"))
+    with pytest.raises(InputWrong, match=r"no column has the name .*; and 4 more; nothing was written"):
+        pipeline(TYPED).execute(spark, is_strict=True)
+    ran = pipeline(TYPED).execute(spark)
+    lines = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert lines == [
+        [
+            {"id": 1, "day": "2024-05-01", "price": 1.5, "more": 2, "flag": "true"},
+            {"id": 2, "day": "2024-05-02", "price": None, "more": None, "flag": None},
+        ]
+    ]
+    assert (tmp_path / "b.jsonl").read_text() == '[{"id": 1, "n": 0}, {"id": 2, "n": 0}]\n'
+    assert sorted((wrong.source, wrong.reason) for wrong in ran.wrong) == [
+        (
+            "enrich(file:e.parquet)",
+            "no column has the name of a parameter of `e`: there are x, and parameters are no, nor",
+        ),
+        ("from(file:in.parquet)", "`day` of `a`: 'soon' is no date"),
+        ("from(file:in.parquet)", "`id` of `a`: 'three' is no integer"),
+        ("from(file:in.parquet)", "`more` of `a`: 2.5 is no integer"),
+        ("from(file:in.parquet)", "`price` of `a`: inf is no decimal"),
+    ]
+
+
+def test_decimals_with_too_many_digits_are_told(spark: Any, pipeline: Any, tmp_path: Path) -> None:
+    rows = [(Decimal(10**20),), (Decimal(10**20 - 1),)]
+    spark.createDataFrame(rows, "d decimal(38, 2)").write.parquet(str(tmp_path / "in.parquet"))
+    ran = pipeline("@from(file:in.parquet) { p(d). } @to(file:out.csv) { p }").execute(spark)
+    assert (tmp_path / "out.csv").read_text() == f"d\n{10**20 - 1}\n"
+    (wrong,) = ran.wrong
+    assert wrong.reason == f"`d` of `p`: {10**20}.00 is no decimal with 20 digits before the point, or fewer"
 
 
 def test_any_format_of_spark(spark: Any, pipeline: Any, tmp_path: Path) -> None:

@@ -304,7 +304,7 @@ SEVERAL = "".join(
 
 @pytest.fixture
 def ways(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """How the text was written: whether it was certain that all is in order."""
+    """How the text of facts that Spark has was written: whether it was certain that all is in order."""
     found: list[bool] = []
 
     def noted(*given: Any, is_certain: bool = True) -> Written:
@@ -312,6 +312,7 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         return _write(*given, is_certain=is_certain)
 
     monkeypatch.setattr(texts, "_write", noted)
+    monkeypatch.setattr("demaq.spark.pipelines.pipeline.stays_inside", lambda *_: False)
     monkeypatch.setattr("demaq.pipelines.running.parts._PART", 1500)  # there are several
     return found
 

@@ -2,11 +2,14 @@
 
 import json
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from click.testing import CliRunner, Result
 
-from demaq.cli import main
+from demaq.cli import lila, main
+from demaq.pipelines import compile_pipeline
+from demaq.pipelines.running.endpoints import Endpoints
 
 RIGHT = "@from(file:in.json) { a(x). }\nb(x) :- a(x), x > 1.\n@to(file:out.json) { b }\n"
 WRONG = "@from(file:in.json) { a(x). }\n@to(file:out.json) { b }\n"
@@ -90,3 +93,28 @@ def test_everything_as_json() -> None:
     data = json.loads(run("explain", "right.lila", "--json").stdout)
     assert [node["id"] for node in data["nodes"]] == ["from(file:in.json)", "b", "to(file:out.json)"]
     assert data["relations"][0]["parameters"] == [{"name": "x", "type": "number", "declared": False}]
+
+
+CONFIGURED = "@from(file:$name.json) { a(x: integer). }\n@to(file:out.json) { a }\n"
+
+
+def test_settings_are_beside_the_pipeline_whatever_names_are_relative_to(folder: Path) -> None:
+    (folder / "p.lila").write_text(CONFIGURED, encoding="utf-8")
+    (folder / "demaq.toml").write_text('spark.jars = "x.jar"\n[config]\nname = "in"\n', encoding="utf-8")
+    (folder / "other").mkdir()
+    (folder / "other/in.json").write_text('[{"x": 1}]', encoding="utf-8")
+    found = run("run", "p.lila", "--folder", "other", "--spark", "off")
+    assert (found.exit_code, (folder / "other/out.json").exists()) == (0, True), found.output
+    endpoints = Endpoints(compile_pipeline(folder / "p.lila"), folder / "other")
+    with patch.object(lila, "Session") as session:
+        lila.session_for(endpoints, "auto")
+    assert session.call_args.args[1]["spark.jars"] == "x.jar"
+
+
+def test_what_goes_to_the_console_is_no_json(folder: Path) -> None:
+    (folder / "p.lila").write_text("@from(file:in.json) { a(x). }\n@to(console:) { a }\n", encoding="utf-8")
+    (folder / "in.json").write_text('[{"x": 1}]', encoding="utf-8")
+    found = run("run", "p.lila", "--spark", "off", "--json")
+    assert json.loads(found.stdout)["sent"] == {"to(console:)": 1}
+    assert found.stderr == "a(1)\n"
+    assert run("run", "p.lila", "--spark", "off").stdout.startswith("a(1)\n")

@@ -1,4 +1,4 @@
-"""Goals that lie where a source reads."""
+"""Goals that lie where a source reads, or where another goal lies."""
 
 import pytest
 
@@ -59,3 +59,25 @@ def test_they_do_not(read: str, written: str) -> None:
 def found(read: str, written: str) -> list[object]:
     text = f"@from({read}) {{ p(x). }} @to({written}) {{ p }}"
     return [diagnostic.code for diagnostic in check_pipeline(Source("test.lila", text)).report]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("x.csv", "file:./a/../x.csv", True),
+        ("file:out", "file:out/", True),
+        ("file:out/", "file:out/a/x.csv", True),
+        ("file:out/a/x.csv", "file:out", True),
+        ("file:$place/x.csv", "file:$place/x.csv", True),
+        ("file:out.parquet", "file:out.parquet/x.json", True),
+        ("x.csv", "x.json", False),
+        ("file:out", "file:output", False),
+        ("x.csv", "a/x.csv", False),
+        ("queue:x", "queue:x", False),
+        ("http://here/x.csv", "http://here/x.csv", False),
+    ],
+)
+def test_two_goals(one: str, other: str, is_same: bool) -> None:
+    text = f"@from(in.json) {{ p(x). }} @to({one}) {{ p }} @to({other}) {{ p }}"
+    found = [diagnostic.code for diagnostic in check_pipeline(Source("test.lila", text)).report]
+    assert found == ([codes.SAME_GOAL] if is_same else [])

@@ -98,13 +98,13 @@ def _own(node: Node) -> tuple[str, ...]:
 
 
 def makes(node: Node) -> tuple[str, ...]:
-    """The relations that a node produces, or adds to."""
+    """The relations that a node produces, or adds to, each once."""
     if isinstance(node, Source | Enricher | Processor):
         return node.relations
     if isinstance(node, Facts):
         return (node.relation,)
     if isinstance(node, Aggregation | Split):
-        return tuple(selection.result for selection in node.selections)
+        return tuple(dict.fromkeys(selection.result for selection in node.selections))
     return ()
 
 

@@ -4,6 +4,7 @@ from demaq.diagnostics import Report, Span
 from demaq.pipelines import codes
 from demaq.pipelines.analysis.uses import overlooked, uses
 from demaq.pipelines.examined import Examined
+from demaq.pipelines.symbols import Symbols
 
 
 def check(examined: Examined, report: Report) -> None:
@@ -11,7 +12,7 @@ def check(examined: Examined, report: Report) -> None:
     if not linked.goals and not linked.queries and linked.symbols.definitions:
         report.say(
             codes.NO_GOAL,
-            Span(linked.pipeline.span.source, 0, 0),
+            _last(linked.symbols),
             "nothing leaves this pipeline",
             help="send something: `@to(URI) { rel }`, or ask for it: `?-rel(x).`",
         )
@@ -26,6 +27,12 @@ def check(examined: Examined, report: Report) -> None:
                 f"nothing uses the relation `{name}`",
                 help="send it by `@to`, use it in a rule, or take it away",
             )
+
+
+def _last(symbols: Symbols) -> Span:
+    """Where the last relation is defined: what should leave is mostly that."""
+    places = (definition.place for definitions in symbols.definitions.values() for definition in definitions)
+    return max(places, key=lambda place: place.start)
 
 
 def _used(examined: Examined) -> set[str]:

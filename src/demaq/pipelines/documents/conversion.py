@@ -7,11 +7,10 @@ from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from demaq.pipelines.plan.numbers import LARGEST, SMALLEST
+from demaq.pipelines.plan.numbers import DIGITS, LARGEST, SMALLEST, exact, plain
 from demaq.pipelines.values import Value, ValueType
 
 _INTEGER = re.compile(r"[+-]?\d+")
-_DIGITS = 20  # before the point of a decimal
 _TRUTHS = {"true": True, "false": False}
 
 
@@ -87,7 +86,7 @@ def _double(value: Any) -> float | None:
         found = float(value)
     except (ValueError, OverflowError) as error:
         raise _refused(value, "number") from error
-    return None if math.isnan(found) else found
+    return None if math.isnan(found) else found + 0.0  # zero has no sign
 
 
 def _decimal(value: Any) -> Decimal:
@@ -99,18 +98,20 @@ def _decimal(value: Any) -> Decimal:
         raise _refused(value, "decimal") from error
     if not found.is_finite():
         raise _refused(value, "decimal")
-    if found.adjusted() >= _DIGITS:
-        raise _refused(value, f"decimal with {_DIGITS} digits before the point, or fewer")
-    return found
+    rounded = exact(found)
+    if rounded is None:
+        raise _refused(value, f"decimal with {DIGITS} digits before the point, or fewer")
+    return rounded
 
 
 def _number(value: Any) -> int | float | None:
-    """As it comes: an integer, or a double."""
+    """An integer, or a double."""
     if isinstance(value, int) and not isinstance(value, bool) and SMALLEST <= value <= LARGEST:
-        return value
+        return plain(value)
     if isinstance(value, str) and _INTEGER.fullmatch(value.strip()) and SMALLEST <= int(value) <= LARGEST:
-        return int(value)
-    return _double(value)
+        return plain(int(value))
+    found = _double(value)
+    return None if found is None else plain(found)
 
 
 def _date(value: Any) -> date:

@@ -20,8 +20,10 @@ def read_csv(document: str | bytes, shapes: tuple[Shape, ...], options: Mapping[
     shape = collector.first
     reader = csv.reader(io.StringIO(document), delimiter=str(options.get("delimiter", ",")), strict=True)
     names: list[str] | None = list(shape.names) if options.get("header") is False else None
+    begins = at = 1  # lines: where a record begins, and where the next one does
     try:
         for line in reader:
+            begins, at = at, reader.line_num + 1
             if not line:
                 continue
             if names is None:
@@ -29,17 +31,29 @@ def read_csv(document: str | bytes, shapes: tuple[Shape, ...], options: Mapping[
                 wanted = [name for name in shape.names if name not in (UID, PARENT)]
                 missing = [name for name in wanted if name not in names]
                 if wanted and missing == wanted:
-                    return Found.broken(_nothing(names, wanted, shape), reader.line_num)
+                    return Found.broken(_nothing(names, wanted, shape), begins)
                 if missing:
-                    collector.problem(_missing(names, missing, shape), reader.line_num)
+                    collector.problem(_missing(names, missing, shape), begins)
+                for name in (name for name in wanted if names.count(name) > 1):
+                    collector.problem(f"there are several columns `{name}`: the last one is taken", begins)
+                names = _last_ones(names)
             elif len(line) != len(names):
-                collector.problem(f"the line has {len(line)} values instead of {len(names)}", reader.line_num)
+                collector.problem(f"the line has {len(line)} values instead of {len(names)}", begins)
             else:
                 values = {name: value for name, value in zip(names, line, strict=True) if value != ""}
-                collector.add(shape, values, line=reader.line_num)
+                collector.add(shape, values, line=begins)
     except csv.Error as error:
-        collector.problem(f"it is no CSV from here on: {error}", reader.line_num)
+        collector.problem(f"it is no CSV from here on: {error}", at)
     return collector.found
+
+
+def _last_ones(names: list[str]) -> list[str]:
+    """Columns by their names: of several that are called alike, only the last one has its name.
+
+    >>> _last_ones(["id", "name", "id"])
+    ['', 'name', 'id']
+    """
+    return ["" if name in names[after:] else name for after, name in enumerate(names, 1)]
 
 
 def _missing(names: list[str], missing: list[str], shape: Shape) -> str:

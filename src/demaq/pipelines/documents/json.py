@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from demaq.pipelines.documents.shapes import Collector, Found, Shape
+from demaq.pipelines.documents.places import line_of_constant, with_lines
+from demaq.pipelines.documents.shapes import Collector, Found, Place, Shape, shown
 from demaq.pipelines.values import Value, ValueType
 
 _DEEPEST = 100  # objects and lists inside one another
@@ -23,15 +24,17 @@ def read_json(document: str | bytes, shapes: tuple[Shape, ...], _options: Mappin
     except json.JSONDecodeError as error:
         return Found.broken(f"it is no JSON: {error.msg} in column {error.colno}", error.lineno)
     except (ValueError, RecursionError) as error:
-        return Found.broken(f"it is no JSON that can be read: {error}")
+        return Found.broken(f"it is no JSON that can be read: {error}", line_of_constant(document))
     collector = Collector(shapes)
     objects = data if isinstance(data, list) else [data]
     for number, each in enumerate(objects):
-        where = f"[{number}]" if isinstance(data, list) else ""
+        place = (number,) if isinstance(data, list) else ()
         if isinstance(each, dict):
-            _root(each, collector, where)
+            _root(each, collector, place)
         else:
-            collector.problem(f"{where or 'it'} is no object, but {_kind(each)}")
+            collector.problem(f"{shown(place)} is no object, but {_kind(each)}", place=place)
+    if collector.found.problems:
+        collector.found.problems = with_lines(collector.found.problems, document)
     return collector.found
 
 
@@ -49,45 +52,48 @@ def _kind(value: Any) -> str:
     return {list: "a list", str: "text", bool: "a boolean"}.get(type(value), "a number")
 
 
-def _root(data: dict[str, Any], collector: Collector, where: str) -> None:
+def _root(data: dict[str, Any], collector: Collector, place: Place) -> None:
     """An object is a fact of the first relation if it has a parameter of it; else there may be facts inside."""
     shape = collector.first
     if not any(isinstance(value, dict | list) for value in data.values()) and any(name in data for name in shape.names):
-        collector.add(shape, data, line=None, where=f"{where}: " if where else "")  # the same as below, and faster
+        collector.add(shape, data, place=place)  # the same as below, and faster
         return
     if any(
         not isinstance(data.get(name, {}), dict) and not _holds_facts(name, data[name], collector)
         for name in shape.names
     ):
-        _fact(shape, data, collector, None, where, 1)
+        _fact(shape, data, collector, None, place, 1)
         return
     before = collector.seen
-    _inside(data, collector, None, where, 1)
+    _inside(data, collector, None, place, 1)
     if collector.seen == before:
-        collector.problem(f"{where or 'it'} has no field with the name of a parameter of `{shape.relation}`")
+        reason = f"{shown(place)} has no field with the name of a parameter of `{shape.relation}`"
+        collector.problem(reason, place=place)
 
 
 def _holds_facts(name: str, value: Any, collector: Collector) -> bool:
     return isinstance(value, dict | list) and collector.shape(name) is not None
 
 
-def _fact(shape: Shape, data: dict[str, Any], collector: Collector, parent: int | None, where: str, depth: int) -> None:
+def _fact(
+    shape: Shape, data: dict[str, Any], collector: Collector, parent: int | None, place: Place, depth: int
+) -> None:
     own = {name: value for name, value in data.items() if not _holds_facts(name, value, collector)}
-    number = collector.add(shape, own, parent, line=None, where=f"{where}: " if where else "")
-    _inside(data, collector, number, where, depth)
+    number = collector.add(shape, own, parent, place=place)
+    _inside(data, collector, number, place, depth)
 
 
-def _inside(data: dict[str, Any], collector: Collector, parent: int | None, where: str, depth: int) -> None:
+def _inside(data: dict[str, Any], collector: Collector, parent: int | None, place: Place, depth: int) -> None:
     """The facts in the fields of an object."""
     if depth > _DEEPEST:
-        collector.problem(f"{where or 'it'} has more than {_DEEPEST} objects inside one another")
+        collector.problem(f"{shown(place)} has more than {_DEEPEST} objects inside one another", place=place)
         return
     for name, value in data.items():
         shape = collector.shape(name)
         for number, each in enumerate(value if isinstance(value, list) else [value]):
             if isinstance(each, dict):
-                place = f"{where}.{name}[{number}]" if isinstance(value, list) else f"{where}.{name}"
+                inner = (*place, name, number) if isinstance(value, list) else (*place, name)
                 if shape is None:
-                    _inside(each, collector, parent, place, depth + 1)
+                    _inside(each, collector, parent, inner, depth + 1)
                 else:
-                    _fact(shape, each, collector, parent, place, depth + 1)
+                    _fact(shape, each, collector, parent, inner, depth + 1)

@@ -26,5 +26,6 @@ def read_document(
         try:
             document = document.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            return Found.broken(f"it is not UTF-8: byte {error.start} cannot be read")
+            line = error.object.count(b"\n", 0, error.start) + 1
+            return Found.broken(f"it is not UTF-8: byte {error.start} cannot be read", line)
     return _READERS[format_](document, tuple(shapes), options or {})

@@ -35,12 +35,18 @@ def shapes_of(names: Iterable[str], relations: Mapping[str, Relation]) -> tuple[
     )
 
 
+Place = tuple[str | int, ...]
+"""Where something is in a document: in which field, or at which number of a list, and so on inside of that."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in a document that is no fact: in which line, if that is known, and why."""
+    """Something in a document that is no fact: in which line, if that is known, and why; and its place, by which the
+    line can be found."""
 
     line: int | None
     reason: str
+    place: Place = field(default=(), repr=False, compare=False)
 
 
 @dataclass(slots=True)
@@ -82,7 +88,13 @@ class Collector:
         return len(self._shapes) == 1
 
     def add(
-        self, shape: Shape, values: Mapping[str, Any], parent: int | None = None, *, line: int | None, where: str = ""
+        self,
+        shape: Shape,
+        values: Mapping[str, Any],
+        parent: int | None = None,
+        *,
+        line: int | None = None,
+        place: Place = (),
     ) -> int:
         """A fact; its number in the document. Values that cannot be converted make a problem of it."""
         number = self._numbers = self._numbers + 1
@@ -94,10 +106,21 @@ class Collector:
             try:
                 row.append(convert(values.get(name), type_))
             except ValueError as error:
-                self.found.problems.append(Problem(line, f"{where}`{name}` of `{shape.relation}`: {error}"))
+                where = f"{shown(place)}: " if place else ""
+                self.found.problems.append(
+                    Problem(line, f"{where}`{name}` of `{shape.relation}`: {error}", (*place, name))
+                )
                 return number
         self.found.facts.setdefault(shape.relation, []).append(tuple(row))
         return number
 
-    def problem(self, reason: str, line: int | None = None) -> None:
-        self.found.problems.append(Problem(line, reason))
+    def problem(self, reason: str, line: int | None = None, place: Place = ()) -> None:
+        self.found.problems.append(Problem(line, reason, place))
+
+
+def shown(place: Place) -> str:
+    """
+    >>> shown(()), shown((0, "items", 2, "name"))
+    ('it', '[0].items[2].name')
+    """
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place) or "it"

@@ -5,7 +5,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import MAX_PREC, Context, Decimal
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from xml.sax.saxutils import escape
@@ -14,6 +14,8 @@ from demaq.pipelines.documents.shapes import Row, Shape
 from demaq.pipelines.printer import print_value
 from demaq.pipelines.values import Value
 from demaq.pipelines.vocabulary import META, OF_ONE_RELATION, Format
+
+_EXACT = Context(prec=MAX_PREC)  # no digit is lost
 
 Numbered = tuple[int, Row]
 """The number of a shape, and a row of it."""
@@ -105,12 +107,21 @@ def _object(shape: Shape, row: Row) -> str:
 
 def json_value(value: Value | None) -> str:
     if isinstance(value, Decimal):
-        return format(value.normalize(), "f")
+        return decimal_text(value)
     if isinstance(value, date):  # a datetime is one
         return json.dumps(text_of(value))
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
         return "null"  # JSON has no such number
     return json.dumps(value, ensure_ascii=False)
+
+
+def decimal_text(value: Decimal) -> str:
+    """A decimal in its canonical form: it is a value, and has no zeros at its end, however it was written.
+
+    >>> decimal_text(Decimal("1.50")), decimal_text(Decimal("2.00")), decimal_text(Decimal("1E+2"))
+    ('1.5', '2', '100')
+    """
+    return format(value.normalize(_EXACT), "f") if value else "0"
 
 
 def text_of(value: Value | None) -> str:
@@ -120,7 +131,7 @@ def text_of(value: Value | None) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Decimal):
-        return format(value.normalize(), "f")
+        return decimal_text(value)
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
     return value.isoformat() if isinstance(value, date) else str(value)
@@ -166,7 +177,15 @@ def _datalog(rows: Iterable[Numbered], shapes: Sequence[Shape], _options: Mappin
             yield f'{META}("{shape.relation}", "{name}", {position}).\n'
     for number, row in rows:
         if None not in row:
-            yield f"{shapes[number].relation}({', '.join(print_value(value) for value in row)}).\n"
+            yield f"{shapes[number].relation}({', '.join(map(_constant, row))}).\n"
+
+
+def _constant(value: Value) -> str:
+    """A decimal has a point, or it would be an integer."""
+    if not isinstance(value, Decimal):
+        return print_value(value)
+    text = decimal_text(value)
+    return text if "." in text else f"{text}.0"
 
 
 _WRITERS: dict[Format, Callable[[Iterable[Numbered], Sequence[Shape], Mapping[str, Value]], Iterator[str]]] = {

@@ -5,7 +5,7 @@ from functools import reduce
 from math import fsum, isinf
 from typing import Any
 
-from demaq.pipelines.evaluate.arithmetic import DECIMALS, existing
+from demaq.pipelines.evaluate.arithmetic import WIDE, existing
 from demaq.pipelines.evaluate.values import order
 from demaq.pipelines.values import ValueType
 from demaq.pipelines.vocabulary import Function
@@ -21,8 +21,9 @@ def summary(function: Function, type_: ValueType) -> Summary:
     total = _decimal_sum if type_ is ValueType.DECIMAL else _sum
     if function is Function.SUM:
         return lambda values: existing(total(values))
-    divide = DECIMALS.divide if type_ is ValueType.DECIMAL else _divide
-    return lambda values: existing(divide(total(values), len(values)))
+    if type_ is ValueType.DECIMAL:
+        return _decimal_average
+    return lambda values: existing(float(_sum(values)) / len(values))
 
 
 def _sum(values: Sequence[Any]) -> Any:
@@ -40,9 +41,10 @@ def _sum(values: Sequence[Any]) -> Any:
         return sum(values, 0.0)
 
 
-def _divide(total: Any, count: int) -> Any:
-    return total / count
-
-
 def _decimal_sum(values: Sequence[Any]) -> Any:
-    return reduce(DECIMALS.add, values)
+    return reduce(WIDE.add, values)
+
+
+def _decimal_average(values: Sequence[Any]) -> Any:
+    total = existing(_decimal_sum(values))
+    return None if total is None else existing(WIDE.divide(total, len(values)))

@@ -1,6 +1,7 @@
-"""Operations on numbers: of integers with 64 bits, of decimals with 38 digits, and of doubles.
+"""Operations on numbers: of integers with 64 bits, of decimals, and of doubles.
 
-A result that does not exist is null: of a division by zero, an integer that is too large, infinity minus infinity.
+A result that does not exist is null: of a division by zero, a number that is too large, infinity minus infinity. A
+decimal is rounded: see `exact`.
 """
 
 import math
@@ -9,10 +10,11 @@ from collections.abc import Callable
 from decimal import Context, Decimal
 from typing import Any
 
-from demaq.pipelines.plan.numbers import LARGEST, SMALLEST
+from demaq.pipelines.plan.numbers import LARGEST, SMALLEST, exact
 from demaq.pipelines.values import ValueType
 
-DECIMALS = Context(prec=38, traps=[])
+WIDE = Context(prec=100, traps=[])
+"""Digits enough for each result of two decimals, so that it is rounded once, in the end."""
 
 Number = Any
 Operator = Callable[..., Number]
@@ -46,14 +48,19 @@ def _binary(function: Operator) -> Operator:
 def existing(value: Number) -> Number:
     """The number, or null if it is none.
 
-    >>> existing(2**63), existing(float("nan")), existing(2.5)
-    (None, None, 2.5)
+    >>> existing(2**63), existing(float("nan")), existing(2.5), existing(-0.0)
+    (None, None, 2.5, 0.0)
     """
     if type(value) is int:
         return value if SMALLEST <= value <= LARGEST else None
     if type(value) is Decimal:
-        return value if value.is_finite() else None
-    return value if value == value else None
+        return exact(value)
+    return value + 0.0 if value == value else None  # zero has no sign
+
+
+def _quotient(left: Number, right: Number) -> Number:
+    """Of doubles: integers that are too large for that are rounded before."""
+    return float(left) / float(right)
 
 
 def _div(left: Number, right: Number) -> Number:
@@ -70,31 +77,26 @@ def _mod(left: Number, right: Number) -> Number:
     return math.fmod(left, right)
 
 
-def _whole(left: Number, right: Number) -> Number:
-    found = DECIMALS.divide_int(left, right)
-    return int(found) if found.is_finite() else None
-
-
 def _decimal_div(left: Number, right: Number) -> Number:
-    found = _whole(left, right)
-    return float("nan") if found is None else found
+    found = WIDE.divide_int(left, right)
+    return int(found) if found.is_finite() else float("nan")
 
 
 _PLAIN: dict[tuple[str, int], Operator] = {
     ("+", 2): operator.add,
     ("-", 2): operator.sub,
     ("*", 2): operator.mul,
-    ("/", 2): operator.truediv,
+    ("/", 2): _quotient,
     ("div", 2): _div,
     ("mod", 2): _mod,
     ("-", 1): operator.neg,
 }
 _DECIMALS: dict[tuple[str, int], Operator] = {
-    ("+", 2): DECIMALS.add,
-    ("-", 2): DECIMALS.subtract,
-    ("*", 2): DECIMALS.multiply,
-    ("/", 2): DECIMALS.divide,
+    ("+", 2): WIDE.add,
+    ("-", 2): WIDE.subtract,
+    ("*", 2): WIDE.multiply,
+    ("/", 2): WIDE.divide,
     ("div", 2): _decimal_div,
-    ("mod", 2): DECIMALS.remainder,
-    ("-", 1): DECIMALS.minus,
+    ("mod", 2): WIDE.remainder,
+    ("-", 1): WIDE.minus,
 }

@@ -1,6 +1,6 @@
 """A plan that is compiled once and evaluated many times."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from functools import singledispatch
 
 from demaq.pipelines.evaluate import joins  # noqa: F401  # says how joins are compiled
@@ -10,7 +10,7 @@ from demaq.pipelines.evaluate.nodes import compile_standard
 from demaq.pipelines.evaluate.rows import Answered, Input, Output, Row
 from demaq.pipelines.evaluate.state import State
 from demaq.pipelines.evaluate.values import all_leaving
-from demaq.pipelines.plan.steps import Answer, Define, Fixpoint, Gather, Plan, Send, Split, Step
+from demaq.pipelines.plan.steps import Answer, Count, Define, Fixpoint, Gather, Plan, Send, Split, Step
 
 _Compiled = Callable[[State, "Leaving"], None]
 
@@ -30,7 +30,8 @@ class Evaluator:
         state, leaving = State.begin(given), Leaving()
         for step in self._steps:
             step(state, leaving)
-        return Output(sent=leaving.sent, answers=tuple(leaving.answers))
+        numbers = {channel: len(times) for channel, times in state.arrivals.items()}
+        return Output(sent=leaving.sent, answers=tuple(leaving.answers), counts=leaving.counts, numbers=numbers)
 
 
 class Leaving:
@@ -39,6 +40,7 @@ class Leaving:
     def __init__(self) -> None:
         self.sent: dict[str, dict[str, tuple[Row, ...]]] = {}
         self.answers: list[Answered] = []
+        self.counts: dict[str, int] = {}
 
 
 @singledispatch
@@ -98,5 +100,16 @@ def _answer(step: Answer) -> _Compiled:
     def run(state: State, leaving: Leaving) -> None:
         rows = all_leaving(node.run(state), types)
         leaving.answers.append(Answered(step.text, columns, bool(step.node.channels), rows))
+
+    return run
+
+
+@compile_step.register
+def _count(step: Count) -> _Compiled:
+    node = compile_standard(step.node)
+
+    def run(state: State, leaving: Leaving) -> None:
+        rows = node.run(state)
+        leaving.counts[step.relation] = len(rows) if isinstance(rows, Sized) else sum(1 for _ in rows)
 
     return run

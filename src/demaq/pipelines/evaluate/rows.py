@@ -66,13 +66,16 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """What leaves: for each sink, the facts of its messages by relation, with their numbers; and answers.
+    """What leaves: for each sink, the facts of its messages by relation, with their numbers; answers; and how many
+    facts relations have that are counted, and messages channels.
 
     Each row comes once, in no order. They are not sets, for Python would hold `True` and `1` for the same fact.
     """
 
     sent: Mapping[str, Mapping[str, tuple[Row, ...]]]
     answers: tuple[Answered, ...]
+    counts: Mapping[str, int] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)
 
     def messages(self, sink: str) -> Iterator[Mapping[str, tuple[Row, ...]]]:
         """What is sent to a sink, message by message, without the numbers."""

@@ -12,7 +12,7 @@ from types import NoneType
 from typing import Any
 
 from demaq.pipelines.evaluate.rows import Row, Rows
-from demaq.pipelines.plan.numbers import converted
+from demaq.pipelines.plan.numbers import converted, plain
 from demaq.pipelines.values import ValueType
 
 
@@ -93,7 +93,15 @@ def _converted(row: Row, converts: list[tuple[int, Callable[[Any], Any]]]) -> Ro
 def all_leaving(rows: Iterable[Row], types: Sequence[ValueType | None]) -> tuple[Row, ...]:
     """Rows as they are outside, each once."""
     found = rows if isinstance(rows, set | frozenset) else set(rows)
-    return tuple(found) if ValueType.ANY not in types else tuple(tuple(map(leaving, row)) for row in found)
+    converts = [(place, _LEAVING[type_]) for place, type_ in enumerate(types) if type_ in _LEAVING]
+    return tuple(_converted(row, converts) for row in found) if converts else tuple(found)
+
+
+def _leave_any(value: Any) -> Any:
+    return plain(value) if type(value) is float else leaving(value)
+
+
+_LEAVING: dict[ValueType, Callable[[Any], Any]] = {ValueType.ANY: _leave_any, ValueType.NUMBER: plain}
 
 
 def order(value: Any) -> tuple[int, Any]:

@@ -18,6 +18,7 @@ from demaq.pipelines.program import (
     Split,
 )
 from demaq.pipelines.routes import RouteGraph, RouteNode, route_graph
+from demaq.pipelines.secrets import masked_options
 
 
 def pipeline_data(program: Program) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def _facts(node: Node) -> dict[str, Any]:
             "kind": kind,
             "uri": endpoint.shown,
             "format": endpoint.format.value,
-            "options": dict(endpoint.options),
+            "options": masked_options(endpoint.options),
             "configured": list(endpoint.configured),
             "relations": list(node.relations),
         }

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from demaq.pipelines.optimise.align import align
 from demaq.pipelines.optimise.broadcast import broadcast
 from demaq.pipelines.optimise.columns import columns
 from demaq.pipelines.optimise.distinct import distinct
@@ -34,6 +35,7 @@ PASSES: tuple[Pass, ...] = (
     unused,
     share,
     broadcast,
+    align,
 )
 
 

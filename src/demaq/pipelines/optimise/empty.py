@@ -13,9 +13,9 @@ from demaq.pipelines.values import Constant
 
 
 def empty(plan: s.Plan) -> s.Plan:
-    """Without rows are: facts that nobody wrote, conditions that never hold, what is made of such things only, and
-    recursion that never begins. Conditions that always hold go away, too."""
-    known: set[str] = set()
+    """Without rows are: facts that nobody wrote, conditions that never hold, what is made of such things only, messages
+    of which there are none, and recursion that never begins. Conditions that always hold go away, too."""
+    known: set[str] = set()  # relations without rows, and channels without messages
     steps: list[s.Step] = []
     for step in plan.steps:
         if isinstance(step, s.Fixpoint):
@@ -25,6 +25,8 @@ def empty(plan: s.Plan) -> s.Plan:
             steps.append(_without_parts(new))
             if isinstance(new, s.Define) and is_empty(new.node):
                 known.add(new.relation)
+            elif isinstance(steps[-1], s.Gather | s.Split) and is_silent(steps[-1]):
+                known.add(steps[-1].channel)
     return replace(plan, steps=tuple(steps))
 
 
@@ -32,6 +34,11 @@ def is_empty(node: n.Node) -> bool:
     if isinstance(node, n.Spread):
         return is_empty(node.input)
     return isinstance(node, n.Values) and not node.rows
+
+
+def is_silent(step: s.Gather | s.Split) -> bool:
+    """Does it make no messages?"""
+    return not (step.parts if isinstance(step, s.Gather) else step.groups)
 
 
 def _nothing(node: n.Node) -> n.Node:
@@ -81,8 +88,8 @@ def _reduced_rounds(found: s.Recursive, known: set[str]) -> s.Recursive:
 
 def _reduced(node: n.Node, known: set[str]) -> n.Node:
     def reduce(each: n.Node) -> n.Node:
-        if isinstance(each, n.Read):
-            return _nothing(each) if each.relation in known else each
+        if not known.isdisjoint(each.channels) or (isinstance(each, n.Read) and each.relation in known):
+            return _nothing(each)
         return _REDUCERS.get(type(each), _as_input)(each)
 
     return rewritten(node, reduce)
@@ -129,6 +136,7 @@ _REDUCERS: dict[type, Callable[..., n.Node]] = {
     n.Scan: _scan,
     n.Load: _scan,
     n.Values: lambda node: node,
+    n.Read: lambda node: node,
     n.Select: _select,
     n.Join: _join,
     n.AntiJoin: _anti_join,

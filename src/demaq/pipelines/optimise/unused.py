@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 from demaq.pipelines.plan.nodes import Pair, Scan, Spread
-from demaq.pipelines.plan.steps import Answer, Gather, Plan, Send, Split, Step
+from demaq.pipelines.plan.steps import Answer, Count, Gather, Plan, Send, Split, Step
 from demaq.pipelines.plan.walk import below, defined, nodes, reads
 
 
 def unused(plan: Plan) -> Plan:
-    """Only steps that send or answer, and what they need: relations that are read, and channels whose messages or facts
-    are asked for."""
+    """Only steps that send, answer or count, and what they need: relations that are read, and channels whose messages
+    or facts are asked for."""
     relations: set[str] = set()
     channels: set[str] = set()
     kept: list[Step] = []
@@ -24,7 +24,7 @@ def unused(plan: Plan) -> Plan:
 def _is_needed(step: Step, relations: set[str], channels: set[str]) -> bool:
     if isinstance(step, Gather | Split):
         return step.channel in channels
-    return isinstance(step, Send | Answer) or not relations.isdisjoint(defined(step))
+    return isinstance(step, Send | Answer | Count) or not relations.isdisjoint(defined(step))
 
 
 def _channels(step: Step) -> set[str]:

@@ -1,13 +1,15 @@
 """What stands in parentheses after the name of an annotation: a URI, words, and `name=value`."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from demaq.diagnostics import Span
 from demaq.pipelines import codes
 from demaq.pipelines.errors import PipelineSyntaxError
 from demaq.pipelines.parser.core import Parser
 from demaq.pipelines.parser.literals import at_literal, literal, unquoted
-from demaq.pipelines.secrets import places_of_secrets
+from demaq.pipelines.secrets import places_in_option, places_of_secrets
 from demaq.pipelines.tree import Literal, Name, Option, Uri
 
 # Everything but what ends it: so that `%20`, `?a=b&c=d`, `$config` and `*` need no quotes.
@@ -43,7 +45,7 @@ def _braced(p: Parser, name: Name, *, with_uri: bool) -> Head:
         codes.BRACED_HEAD,
         p.span(opened.start),
         f"the head of `@{name}` stands in braces",
-        help=f"braces are for the body: write `@{name}({p.source.text[opened.end : p.last_end - 1].strip()})`",
+        help=f"braces are for the body: write `@{name}({p.source.shown(opened.end, p.last_end - 1).strip()})`",
     )
     return found
 
@@ -77,27 +79,31 @@ def uri(p: Parser, start: int) -> Uri:
         found = Uri(p.span_of(token), unquoted(p, token))
         if not found.text.strip():
             p.fail("a URI is not empty", token)
-        return _without_secrets(found)
+        _hide(places_of_secrets(found))
+        return found
     match = _BARE_URI.match(p.source.text, place)
     if match is None:
         span = p.lexer.span(place, min(place + 1, len(p.source.text)))
         raise PipelineSyntaxError("expected a URI", span, help="it says where facts are, such as `file:events.json`")
     p.seek(match.end())
-    return _without_secrets(Uri(p.lexer.span(place, match.end()), match.group()))
+    found = Uri(p.lexer.span(place, match.end()), match.group())
+    _hide(places_of_secrets(found))
+    return found
 
 
-def _without_secrets(uri: Uri) -> Uri:
+def _hide(secrets: Iterable[Span]) -> None:
     """From now on no finding shows them."""
-    for span in places_of_secrets(uri):
+    for span in secrets:
         span.source.hide(span.start, span.end)
-    return uri
 
 
 def _option(p: Parser) -> Option:
     start = p.peek().start
     name = p.name("a word, or `name=value`")
     value = _value(p) if p.accept("=") else None
-    return Option(p.span(start), name, value)
+    found = Option(p.span(start), name, value)
+    _hide(places_in_option(found))
+    return found
 
 
 def _value(p: Parser) -> Literal | Name:

@@ -1,16 +1,48 @@
 """Numbers of different types, and how they meet.
 
-Integers have 64 bits, decimals are exact, doubles are floating point. A column of the type `number` has integers and
-doubles, as they come. Wherever a decimal meets a double or a `number`, it is a double from then on: in a comparison, in
-an operation, and in a column of the wider type. So that equality is the same everywhere, whatever joins or sorts.
+Integers have 64 bits, decimals are exact up to a number of digits, doubles are floating point, in which zero has no
+sign. A column of the type `number` has integers and doubles: see `plain`. Wherever a decimal meets a double or a
+`number`, it is a double from then on: in a comparison, in an operation, and in a column of the wider type. So that
+equality is the same everywhere, whatever joins or sorts.
 """
 
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from math import isnan
 
 from demaq.pipelines.values import Value, ValueType
 
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
+
+EXACT = 2**53
+"""Up to here, each integer is a double of its own."""
+
+DIGITS, DECIMALS = 20, 18
+"""Digits before and after the point of a decimal."""
+
+_LAST = Decimal(1).scaleb(-DECIMALS)
+_ROUNDING = Context(prec=DIGITS + DECIMALS, rounding=ROUND_HALF_UP, traps=[])
+
+
+def exact(value: Decimal) -> Decimal | None:
+    """A decimal with as many digits as there may be after its point, rounded as one does by hand; null if it has too
+    many before it.
+
+    >>> print(exact(Decimal("0.0000000000000000005")), exact(Decimal(10) ** 20))
+    1E-18 None
+    """
+    found = value.quantize(_LAST, context=_ROUNDING)
+    return found if found.is_finite() else None
+
+
+def plain(value: int | float) -> int | float:
+    """A `number` as there is one: whole numbers are integers as long as these can be told apart, else doubles.
+
+    >>> plain(2.0), plain(-0.0), plain(2.5), plain(2**53 + 1)
+    (2, 0, 2.5, 9007199254740992.0)
+    """
+    if isinstance(value, int):
+        return value if abs(value) <= EXACT else float(value)
+    return int(value) if value.is_integer() and abs(value) <= EXACT else value
 
 
 def converted(value: Value, type_: ValueType) -> Value | None:
@@ -22,9 +54,10 @@ def converted(value: Value, type_: ValueType) -> Value | None:
     if type_ is ValueType.DOUBLE:
         return _double(value)
     if type_ is ValueType.NUMBER:
-        return _double(value) if isinstance(value, Decimal | float) else value
-    if type_ is ValueType.DECIMAL and isinstance(value, int):
-        return Decimal(value)
+        found = _double(value) if isinstance(value, Decimal | float) else value
+        return plain(found) if isinstance(found, int | float) else found
+    if type_ is ValueType.DECIMAL and isinstance(value, int | Decimal):
+        return exact(Decimal(value))
     return value
 
 
@@ -34,7 +67,7 @@ def _double(value: Value) -> float | None:
         found = float(value)
     except OverflowError:
         return None
-    return None if isnan(found) else found
+    return None if isnan(found) else found + 0.0
 
 
 def needs_conversion(from_: ValueType, to: ValueType) -> bool:

@@ -13,7 +13,8 @@ from demaq.pipelines.program import Term, Variable
 
 def print_plan(plan: s.Plan) -> str:
     """The text, which ends with a line end."""
-    return "\n".join("\n".join(print_step(step)) + "\n" for step in plan.steps)
+    aligned = [f"by message: {', '.join(sorted(plan.aligned))}\n"] if plan.aligned else []
+    return "\n".join([*aligned, *("\n".join(print_step(step)) + "\n" for step in plan.steps)])
 
 
 def print_node(node: n.Node) -> Iterator[str]:
@@ -173,4 +174,10 @@ def _parts(parts: tuple[s.Part, ...]) -> Iterator[str]:
 @print_step.register
 def _answer(step: s.Answer) -> Iterator[str]:
     yield f"answer {step.text}"
+    yield from _indented(print_node(step.node))
+
+
+@print_step.register
+def _count(step: s.Count) -> Iterator[str]:
+    yield f"count {step.relation}"
     yield from _indented(print_node(step.node))

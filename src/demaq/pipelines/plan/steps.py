@@ -104,12 +104,24 @@ class Answer:
     node: Node
 
 
-Step = Define | Fixpoint | Gather | Split | Send | Answer
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many facts a relation has in all messages: the rows of the node, each once."""
+
+    relation: str
+    node: Node
+
+
+Step = Define | Fixpoint | Gather | Split | Send | Answer | Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Steps in an order of evaluation: each reads only what those before it make, and sources and enrichers."""
+    """Steps in an order of evaluation: each reads only what those before it make, and sources and enrichers.
+
+    Of channels that are `aligned`, the rows of a message are best kept in one place, if there are many messages.
+    """
 
     name: str
     steps: tuple[Step, ...]
+    aligned: frozenset[str] = frozenset()

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import singledispatch
 
 from demaq.pipelines.plan.nodes import AntiJoin, Join, Load, Node, OuterJoin, Read, Scan, Union, Values
-from demaq.pipelines.plan.steps import Answer, Define, Fixpoint, Gather, Plan, Send, Split, Step
+from demaq.pipelines.plan.steps import Answer, Count, Define, Fixpoint, Gather, Plan, Send, Split, Step
 
 Rewrite = Callable[[Node], Node]
 
@@ -63,7 +63,8 @@ def nodes(step: Step) -> tuple[Node, ...]:
 
 @nodes.register(Define)
 @nodes.register(Answer)
-def _single(step: Define | Answer) -> tuple[Node, ...]:
+@nodes.register(Count)
+def _single(step: Define | Answer | Count) -> tuple[Node, ...]:
     return (step.node,)
 
 
@@ -102,7 +103,8 @@ def with_nodes(step: Step, rewrite: Rewrite) -> Step:  # noqa: ARG001
 
 @with_nodes.register(Define)
 @with_nodes.register(Answer)
-def _with_single(step: Define | Answer, rewrite: Rewrite) -> Step:
+@with_nodes.register(Count)
+def _with_single(step: Define | Answer | Count, rewrite: Rewrite) -> Step:
     return replace(step, node=rewrite(step.node))
 
 

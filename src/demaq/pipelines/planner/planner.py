@@ -122,7 +122,7 @@ class _Planner:
             size=node.size,
             when=() if node.when is None else tuple(_in_each(self._exists(node.when), streams)),
         )
-        yield from (self._brought(node.id, name) for name in dict.fromkeys(makes(node)))
+        yield from (self._brought(node.id, name) for name in makes(node))
 
     def _exists(self, name: str) -> Node:
         return Project(self._relations.read(name), ())
@@ -135,7 +135,7 @@ class _Planner:
             for selection in node.selections
         )
         yield Split(channel=node.id, inputs=inputs, groups=groups)
-        yield from (self._brought(node.id, name) for name in dict.fromkeys(makes(node)))
+        yield from (self._brought(node.id, name) for name in makes(node))
 
     def _selected(self, selection: p.Selection) -> Node:
         facts = self._relations.matching(selection.atom)

@@ -29,13 +29,15 @@ State = TypeVar("State")
 class Progress:
     """How far a stream has come. `counts`: how many messages each channel has had. `done`: how many of them each reader
     has had, by its name. `waiting`: numbers of messages that wait for others, by the reader that has them.
-    `lengths`: how long goals are that are appended to, in bytes.
+    `lengths`: how long goals are that are appended to, in bytes. `polled`: documents of services that were read, by
+    source, and can be removed.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
     done: dict[str, int] = field(default_factory=dict)
     waiting: dict[str, list[int]] = field(default_factory=dict)
     lengths: dict[str, int] = field(default_factory=dict)
+    polled: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ from demaq.diagnostics import DemaqError
 from demaq.pipelines.documents import Shape
 from demaq.pipelines.documents.writing import can_grow, end_of, more_pieces, pieces
 from demaq.pipelines.program import Endpoint
+from demaq.pipelines.running.packing import is_packed, pack, packed
 from demaq.pipelines.vocabulary import Format
 
 _ENDINGS = {Format.JSON: ".json", Format.CSV: ".csv", Format.XML: ".xml", Format.DATALOG: ".datalog"}
@@ -54,17 +55,42 @@ def _file_name(number: int, endpoint: Endpoint) -> str:
 
 @contextmanager
 def appearing(path: Path) -> Iterator[str]:
-    """A place beside a file, which becomes the file in the end."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    os.close(handle)
+    """A place beside a file, which becomes the file in the end, packed as its name says."""
+    with refusals(path):
+        _check_file(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        os.close(handle)
+        try:
+            yield temporary
+            pack(temporary, path.name)
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+
+@contextmanager
+def refusals(path: Path) -> Iterator[None]:
+    """What the system says of a file or folder that cannot be written, in one sentence."""
     try:
-        yield temporary
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        yield
+    except OSError as error:
+        above = next((each for each in path.parents if each.exists()), path.parent)
+        if not above.is_dir():
+            raise GoalRefused(f"`{above}` is a file, and no folder for a goal: name another folder") from error
+        reason = error.strerror or type(error).__name__
+        raise GoalRefused(
+            f"`{path}` cannot be written: {reason[:1].lower()}{reason[1:]}; name a goal in another folder"
+        ) from error
+
+
+def _check_file(path: Path) -> None:
+    if path.is_dir():
+        raise GoalRefused(
+            f"`{path}` is a folder, and the goal a file: name another file, or a folder without an ending"
+        )
 
 
 def _one_file(facts: InOrder, shapes: Sequence[Shape], endpoint: Endpoint, write: Callable[[str], object]) -> int:
@@ -89,24 +115,25 @@ def _noted(facts: Iterable[Sent], numbers: set[int]) -> Iterator[Sent]:
 
 def _folder(facts: Iterable[Sent], shapes: Sequence[Shape], endpoint: Endpoint, path: Path) -> int:
     """The files of an earlier run go when those of this one are there. Files of others are not touched."""
-    earlier = _earlier(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-"))
-    try:
-        messages = 0
-        for number, own in groupby(facts, itemgetter(0)):
-            with open(temporary / _file_name(number, endpoint), "w", encoding="utf-8") as file:
-                file.writelines(pieces(_rows(own), endpoint.format, shapes, endpoint.options))
-            messages += 1
-        temporary.chmod(0o755)
-        for file_ in earlier:
-            file_.unlink()
-        if path.exists():
-            path.rmdir()
-        os.replace(temporary, path)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return messages
+    with refusals(path):
+        earlier = _earlier(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}-"))
+        try:
+            messages = 0
+            for number, own in groupby(facts, itemgetter(0)):
+                with open(temporary / _file_name(number, endpoint), "w", encoding="utf-8") as file:
+                    file.writelines(pieces(_rows(own), endpoint.format, shapes, endpoint.options))
+                messages += 1
+            temporary.chmod(0o755)
+            for file_ in earlier:
+                file_.unlink()
+            if path.exists():
+                path.rmdir()
+            os.replace(temporary, path)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+        return messages
 
 
 def _earlier(path: Path) -> list[Path]:
@@ -139,6 +166,11 @@ def check_goal(endpoint: Endpoint, shapes: Sequence[Shape], path: Path, *, is_ne
             f"`{endpoint.shown}` cannot grow as one document with the facts of {len(shapes)} relations: add `lines`, "
             "name a folder, or write a goal for each relation"
         )
+    if is_packed(path.name) and is_one_file(endpoint, path) and end_of(endpoint.format, endpoint.options):
+        raise GoalRefused(
+            f"`{endpoint.shown}` cannot grow, since it is packed, and has an end: add `lines`, name a folder, or a "
+            "file that is not packed"
+        )
     there = path.exists() and (not path.is_dir() or any(path.iterdir()))
     if is_new and there:
         raise GoalRefused(f"`{path}` is there already, and this is a new stream: remove it, or name another goal")
@@ -147,21 +179,37 @@ def check_goal(endpoint: Endpoint, shapes: Sequence[Shape], path: Path, *, is_ne
 def add_to_file(
     facts: InOrder, shapes: Sequence[Shape], endpoint: Endpoint, path: Path, length: int
 ) -> tuple[int, int]:
-    """Add messages to a file that had so many bytes; how many messages, and how many bytes it has now."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Add messages to a file that had so many bytes; how many messages, and how many bytes it has now. Before the first
+    message it is what a run without messages writes, and counts as empty: the first one takes the place of that."""
+    end, numbers = end_of(endpoint.format, endpoint.options), set[int]()
+    added = _added(_noted(facts(True), numbers), shapes, endpoint, is_new=length == 0)
+    _check_file(path)
+    with refusals(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "ab") as file:
+            file.truncate(max(0, length - len(end)))
+            file.writelines(packed(added, path.name))
+            is_begun = bool(numbers or length)
+            file.writelines([end.encode()] if is_begun else packed([_nothing(shapes, endpoint)], path.name))
+            file.flush()
+            os.fsync(file.fileno())
+            return len(numbers), file.tell() if is_begun else 0
+
+
+def _nothing(shapes: Sequence[Shape], endpoint: Endpoint) -> bytes:
+    """A file without messages."""
+    written: list[str] = []
+    _one_file(lambda _by_message: (), shapes, endpoint, written.append)
+    return "".join(written).encode()
+
+
+def _added(facts: Iterable[Sent], shapes: Sequence[Shape], endpoint: Endpoint, *, is_new: bool) -> Iterator[bytes]:
+    """What is added to a file, message by message, without its end."""
     end = end_of(endpoint.format, endpoint.options)
-    messages = 0
-    with open(path, "ab") as file:
-        file.truncate(max(0, length - len(end)))
-        for _, own in groupby(facts(True), itemgetter(0)):
-            write = pieces if length == 0 and messages == 0 else more_pieces
-            text = "".join(write(_rows(own), endpoint.format, shapes, endpoint.options))
-            file.write(text.removesuffix(end).encode())
-            messages += 1
-        file.write(end.encode() if messages or length else b"")
-        file.flush()
-        os.fsync(file.fileno())
-        return messages, file.tell()
+    for _, own in groupby(facts, itemgetter(0)):
+        write = pieces if is_new else more_pieces
+        yield "".join(write(_rows(own), endpoint.format, shapes, endpoint.options)).removesuffix(end).encode()
+        is_new = False
 
 
 def add_files(facts: InOrder, shapes: Sequence[Shape], endpoint: Endpoint, path: Path) -> int:

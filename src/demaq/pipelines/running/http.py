@@ -2,6 +2,7 @@
 
 import base64
 import http.client
+import re
 import time
 import urllib.error
 import urllib.request
@@ -10,8 +11,10 @@ from dataclasses import dataclass
 from email.message import Message
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from demaq.diagnostics import listing
 from demaq.pipelines.errors import PipelineFailed
 from demaq.pipelines.program import Endpoint
+from demaq.pipelines.running.configured import seen
 from demaq.pipelines.vocabulary import AUTHORIZATION, Format
 
 _TYPES = {Format.JSON: "application/json", Format.CSV: "text/csv", Format.XML: "application/xml"}
@@ -20,6 +23,7 @@ _TIME_LIMIT = 60.0  # seconds
 _PAUSES = (0.2, 1.0, 5.0)  # seconds between tries
 _PATIENCE = (408, 425, 429)  # statuses of the client's fault that may go away by themselves
 _NOTHING_NEW = (204, 304)
+_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ def fetch(endpoint: Endpoint, tag: str | None = None) -> Fetched | None:
     if status in _NOTHING_NEW:
         return None
     if status >= 300:
-        raise PipelineFailed(f"`{endpoint.shown}` cannot be asked: {_reason(status, body)}")
+        raise PipelineFailed(f"`{endpoint.shown}` cannot be asked: {seen(_reason(status, body), endpoint)}")
     return Fetched(body, headers.get("ETag"))
 
 
@@ -52,11 +56,32 @@ def post(endpoint: Endpoint, document: str, key: str) -> str | None:
     request.add_header("Content-Type", _TYPES.get(endpoint.format, "text/plain"))
     request.add_header("Idempotency-Key", key)
     status, body, _ = _tried(request, endpoint, "sent to")
-    return None if status < 300 else _reason(status, body)
+    return None if status < 300 else seen(_reason(status, body), endpoint)
+
+
+def address_of(endpoint: Endpoint) -> str:
+    """Where a service is: the URI, or what stands behind its scheme, if that is all of an address."""
+    found = endpoint.path if _ADDRESS.match(endpoint.path) else endpoint.uri
+    begins = ("https",) if endpoint.scheme == "https" else ("http", "https")
+    if not _is_address(found) or urlsplit(found).scheme not in begins:
+        known = listing([f"{begin}://" for begin in begins], "or")
+        raise PipelineFailed(
+            f"`{endpoint.shown}` is no address of a service: it begins with {known}, and a host follows; in a "
+            "password, `/`, `@` and `:` are written `%2F`, `%40` and `%3A`"
+        )
+    return found
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return bool(parts.hostname) and parts.port != 0
+    except ValueError:  # which says what is wrong, and that may be a part of a password
+        return False
 
 
 def _request(endpoint: Endpoint) -> urllib.request.Request:
-    parts = urlsplit(endpoint.uri)
+    parts = urlsplit(address_of(endpoint))
     host = parts.netloc.rpartition("@")[2]
     request = urllib.request.Request(urlunsplit(parts._replace(netloc=host)))
     if AUTHORIZATION in endpoint.options:
@@ -83,11 +108,13 @@ def _tried(
             if error.code < 500 and error.code not in _PATIENCE:
                 return found
             reason = _reason(*found[:2])
+        except http.client.InvalidURL as error:  # which shows the address
+            raise PipelineFailed(f"`{endpoint.shown}` cannot be {verb}: a blank in it is written `%20`") from error
         except (OSError, http.client.HTTPException) as error:
             reason = str(getattr(error, "reason", None) or error) or type(error).__name__
         if wait is not None:
             pause(wait)
-    raise PipelineFailed(f"`{endpoint.shown}` cannot be {verb}: {reason}")
+    raise PipelineFailed(f"`{endpoint.shown}` cannot be {verb}: {seen(reason, endpoint)}")
 
 
 def _reason(status: int, body: bytes) -> str:

@@ -2,23 +2,25 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from demaq.pipelines.documents import Shape
-from demaq.pipelines.documents.writing import text_of
 from demaq.pipelines.errors import PipelineFailed
-from demaq.pipelines.evaluate import Answered, Input, Messages, evaluate
+from demaq.pipelines.evaluate import Input, Messages, evaluate
 from demaq.pipelines.evaluate.rows import Row
 from demaq.pipelines.optimise import optimise
 from demaq.pipelines.program import Endpoint, Enricher, Source
+from demaq.pipelines.running.configured import seen
+from demaq.pipelines.running.counts import counting, note_all, note_read, note_sent
 from demaq.pipelines.running.endpoints import QUEUE, SERVICES, Endpoints
 from demaq.pipelines.running.goals import InOrder, Sent
 from demaq.pipelines.running.http import fetch
-from demaq.pipelines.running.looking import check_relations, plan_to_look_at
+from demaq.pipelines.running.looking import check_relations, plan_to_look_at, shown
 from demaq.pipelines.running.order import order_of
+from demaq.pipelines.running.partners import unmet
 from demaq.pipelines.running.parts import Unreadable, bytes_of, facts_in, whole
 from demaq.pipelines.running.queues import place_in
-from demaq.pipelines.running.report import SHOWN, Done, Ran, Shown, Wrong, errors_document, refusal, wrong_in
+from demaq.pipelines.running.report import SHOWN, Done, Ran, Wrong, errors_document, refusal, wrong_in
+from demaq.pipelines.vocabulary import KAFKA
 
 SMALL = 4 * 1024 * 1024
 """Bytes of documents up to which it is so."""
@@ -46,7 +48,7 @@ class Read:
 
 def is_small(endpoints: Endpoints) -> bool:
     """Is so little to be read that memory is the better place?"""
-    if endpoints.tables:
+    if endpoints.of_spark:
         return False
     size = sum(bytes_of(endpoints.names(node)) for node in endpoints.incoming)
     queues = [node for node in endpoints.incoming if node.endpoint.scheme == QUEUE]
@@ -98,15 +100,19 @@ def documents_of(endpoints: Endpoints, node: Source | Enricher, names: Sequence[
         for number, body in endpoints.queues_of(node).documents(queue, positions):
             yield place_in(queue, number), None, body
         return
+    if node.endpoint.scheme == KAFKA:
+        for place, value in endpoints.topics_of(node).documents(endpoints.resolved(node.endpoint), names):
+            yield place, None, value
+        return
     if node.endpoint.scheme in SERVICES and names is None:
         found = fetch(endpoints.resolved(node.endpoint))
         for at, text in _lines(found.document, node.endpoint) if found is not None else ():
             yield node.endpoint.shown, at, text
         return
-    is_of_lines = bool(node.endpoint.options.get("lines"))
+    is_of_lines, endpoint = bool(node.endpoint.options.get("lines")), endpoints.resolved(node.endpoint)
     for part in whole(endpoints.names(node) if names is None else names, 0, is_of_lines=is_of_lines):
         for _, path, line, document in part.documents():
-            yield path, line, document
+            yield seen(path, endpoint), line, document
 
 
 def load_here(endpoints: Endpoints, enricher: Enricher) -> tuple[dict[str, list[Row]], list[Wrong]]:
@@ -129,8 +135,8 @@ def run_here(
     program, ran = endpoints.program, Ran()
     check_relations(program, show)
     endpoints.check()
-    if endpoints.tables:
-        raise PipelineFailed(f"`{endpoints.tables[0].shown}` needs Spark: leave `--spark off` out")
+    if endpoints.of_spark:
+        raise PipelineFailed(f"`{endpoints.of_spark[0].shown}` needs Spark: leave `--spark off` out")
     tell("reading")
     sources = {source.id: read_here(endpoints, source) for source in endpoints.sources}
     enrichers: dict[str, Mapping[str, list[Row]]] = {}
@@ -142,18 +148,21 @@ def run_here(
     note_wrong(ran, [*wrong, *(each for read in errors.values() for each in read.wrong)], is_strict)
     sources |= errors
     given = Input(sources={name: read.messages for name, read in sources.items()}, enrichers=enrichers)
-    out = evaluate(optimise(plan_to_look_at(program, show)), given)
-    for source in program.sources:
-        ran.messages[source.id] = sources[source.id].count
-        for relation in source.relations:
-            ran.facts[relation] = len(sources[source.id].facts.get(relation, ()))
+    out = evaluate(optimise(counting(plan_to_look_at(program, show), program)), given)
+    for node in endpoints.incoming:
+        read = sources[node.id].facts if isinstance(node, Source) else enrichers[node.id]
+        note_read(ran, program, {relation: len(read.get(relation, ())) for relation in node.relations})
+    ran.messages = {source.id: sources[source.id].count for source in program.sources}
+    ran.facts.update(out.counts)
     for sink in program.sinks:
         tell(f"writing {sink.endpoint.shown}")
         parts = out.sent[sink.id]
-        ran.sent[sink.id] = endpoints.write(sink, in_order(parts, endpoints.shapes(sink)))
-        ran.facts.update({relation: len(rows) for relation, rows in parts.items()})
+        number = endpoints.write(sink, in_order(parts, endpoints.shapes(sink)))
+        note_sent(ran, program, sink, number, {relation: len(rows) for relation, rows in parts.items()})
+    note_all(ran, program)
+    ran.unmet = unmet(program, out.numbers)
     note_refused(ran, endpoints)
-    ran.shown = [_shown(answered) for answered in out.answers]
+    ran.shown = [shown(answered) for answered in out.answers]
     return ran
 
 
@@ -189,15 +198,3 @@ def in_order(parts: Mapping[str, Sequence[Row]], shapes: Sequence[Shape]) -> InO
         return sorted(facts, key=lambda each: (each[1], each[0], keys[each[1]](each[2])))
 
     return found
-
-
-def _shown(answered: Answered) -> Shown:
-    rows = {tuple(map(_text, row[1:] if answered.has_messages else row)) for row in answered.rows}
-    some = sorted(rows, key=lambda row: [(value is not None, value or "") for value in row])[:SHOWN]
-    return Shown(
-        answered.text, answered.columns, some if answered.columns else [], len(rows) if answered.columns else 0
-    )
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else text_of(value)

@@ -5,13 +5,11 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
+from demaq.pipelines.plan.numbers import EXACT
 from demaq.pipelines.values import Value, ValueType
 
 TEXT, NUMBER, BOOLEAN, DATE, DATETIME = LETTERS = "tnbdz"
 """What a value begins with that is text, and may be of any type."""
-
-EXACT = 2**53
-"""Up to here, each integer is a double of its own."""
 
 
 def order_of(types: Sequence[ValueType]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:

@@ -1,22 +1,19 @@
 """Files as messages: each file is one, or each line. A part is what one task reads of them."""
 
-import bz2
-import gzip
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import IO, Any
 
 from demaq.files import InputInvalid, files
 from demaq.pipelines.documents import Found, Shape, read_document
 from demaq.pipelines.program import Endpoint
+from demaq.pipelines.running.packing import is_packed, opened
 
 _PART = 8 * 1024 * 1024  # bytes of lines in one part
 _FILES = 64 * 1024 * 1024  # bytes of whole files in one part, at most so many
 _MOST_FILES = 1000
-_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 _END = 2**62
 _BLANKS = (b"\n\n", b"\n ", b"\n\t", b"\n\r", b"\n\v", b"\n\f")  # lines that begin so may have nothing else
 _DAMAGED = (OSError, EOFError, zlib.error)
@@ -24,13 +21,13 @@ _DAMAGED = (OSError, EOFError, zlib.error)
 
 def named(path: str) -> list[str]:
     """The files that a path stands for, in the order of their names."""
-    found = [os.path.abspath(name) for _, name in files(path)]
+    found = [name for _, name in files(path)]
     for name in found:
         if not os.path.isfile(name):
             raise InputInvalid(f"there is no file `{name}`")
         if not os.access(name, os.R_OK):
             raise InputInvalid(f"`{name}` cannot be read: permission denied")
-    return found
+    return [os.path.abspath(name) for name in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +70,7 @@ class Part:
         if len(self.paths) != 1:
             return None
         try:
-            with _opened(self.paths[0]) as file:
+            with opened(self.paths[0]) as file:
                 if self.stretch is None:
                     return file.read()
                 start, end = self.stretch
@@ -102,7 +99,7 @@ class Part:
     def lines(self) -> Iterator[bytes]:
         assert self.stretch is not None
         start, end = self.stretch
-        with _opened(self.paths[0]) as file:
+        with opened(self.paths[0]) as file:
             if start:
                 file.seek(start - 1)
                 file.readline()
@@ -112,15 +109,10 @@ class Part:
 
 def _content(path: str) -> bytes | Unreadable:
     try:
-        with _opened(path) as file:
+        with opened(path) as file:
             return file.read()
     except _DAMAGED as error:
         return Unreadable(str(error))
-
-
-def _opened(path: str) -> IO[bytes]:
-    found: IO[bytes] = _OPENERS.get(os.path.splitext(path)[1].lower(), open)(path, "rb")
-    return found
 
 
 def of_files(names: Sequence[str], first: int) -> Iterator[Part]:
@@ -143,7 +135,7 @@ def of_lines(names: Sequence[str]) -> Iterator[Part]:
     """Each line is a message; nobody has counted them yet."""
     for name in names:
         size = os.path.getsize(name)
-        if os.path.splitext(name)[1].lower() in _OPENERS:
+        if is_packed(name):
             yield Part((name,), stretch=(0, _END))  # it can only be read from its beginning
         else:
             yield from (Part((name,), stretch=(at, min(at + _PART, size))) for at in range(0, size, _PART))
@@ -161,7 +153,7 @@ def whole(names: Sequence[str], first: int, *, is_of_lines: bool) -> Iterator[Pa
 def bytes_of(names: Iterable[str]) -> int:
     """How much there is to be read. What is compressed is more than it seems."""
     sizes = ((name, os.path.getsize(name)) for name in names)
-    return sum(size * (10 if os.path.splitext(name)[1].lower() in _OPENERS else 1) for name, size in sizes)
+    return sum(size * (10 if is_packed(name) else 1) for name, size in sizes)
 
 
 def facts_in(document: str | bytes | Unreadable, endpoint: Endpoint, shapes: Sequence[Shape]) -> Found:

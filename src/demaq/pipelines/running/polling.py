@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,18 @@ class Polled:
         write_whole(self.folder / f"{number:09d}", found.document)
         write_whole(self._state, json.dumps({"number": number, "tag": found.tag, "digest": digest}).encode())
         return True
+
+    def forget(self, names: Sequence[str]) -> list[str]:
+        """Remove documents that nobody will read again; which of them have to stay for now.
+
+        The number of a document is never given again, or a stream would think that it has had it. So it stays until
+        its number is noted.
+        """
+        noted = json.loads(self._state.read_text(encoding="utf-8"))["number"] if self._state.exists() else 0
+        for name in names:
+            if int(name) <= noted:
+                (self.folder / name).unlink(missing_ok=True)
+        return [name for name in names if int(name) > noted]
 
     def _known(self) -> dict[str, Any]:
         """What is known of the last document. If that was kept, and then something crashed, the file itself tells."""

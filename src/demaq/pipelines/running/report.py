@@ -1,6 +1,7 @@
 """What runs have done, for people and programs."""
 
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 
@@ -20,7 +21,15 @@ class Wrong:
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.file}{'' if self.line is None else f', line {self.line}'}: {self.reason}"
+        return f"{_seen(self.file)}{'' if self.line is None else f', line {self.line}'}: {self.reason}"
+
+
+def _seen(file: str | None) -> str | None:
+    """The name of a file as people see it from here; documents that are no files have no such name."""
+    if file is None or not os.path.isabs(file):
+        return file
+    relative = os.path.relpath(file)
+    return file if relative.startswith(os.pardir) else relative
 
 
 def errors_document(wrong: Iterable[Wrong]) -> bytes:
@@ -35,23 +44,41 @@ def wrong_in(problems: Iterable[Problem], source: str, file: str, line: int | No
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Some facts for a person to look at, as text: of a relation, or the answers to a query; and how many there are."""
+    """Facts for a person to look at, as text: of a relation, or the answers to a query.
+
+    `number` is how many there are in all messages. Of those that are different, `rows` are the first, and `more` is how
+    many more there are. A query without variables has no rows, but says whether it `holds`.
+    """
 
     title: str
     columns: tuple[str, ...]
     rows: list[tuple[str | None, ...]]
     number: int
+    more: int = 0
+    holds: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unmet:
+    """Messages of a channel that found no partner in others, where they meet."""
+
+    channel: str
+    others: tuple[str, ...]
+    messages: int
 
 
 @dataclass(slots=True)
 class Ran:
-    """What a run has done: where, messages that came by source, facts by relation, messages by goal; what could not be
-    read, of which some is told; and what is to be looked at."""
+    """What a run has done: where, messages that came by source, facts by relation, messages by goal, and facts that a
+    goal took, by relation; messages that found no partner; what could not be read, of which some is told; and what is
+    to be looked at."""
 
     where: str = "memory"
     messages: dict[str, int] = field(default_factory=dict)
     facts: dict[str, int] = field(default_factory=dict)
     sent: dict[str, int] = field(default_factory=dict)
+    taken: dict[str, dict[str, int]] = field(default_factory=dict)
+    unmet: list[Unmet] = field(default_factory=list)
     wrong: list[Wrong] = field(default_factory=list)
     wrong_number: int = 0
     shown: list[Shown] = field(default_factory=list)

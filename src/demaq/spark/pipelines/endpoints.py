@@ -12,9 +12,11 @@ from demaq.pipelines.running.endpoints import QUEUE, SERVICES, Endpoints
 from demaq.pipelines.running.goals import InOrder, Sent
 from demaq.pipelines.running.memory import documents_of
 from demaq.pipelines.running.report import SHOWN, Wrong, errors_document
+from demaq.pipelines.vocabulary import KAFKA
 from demaq.spark.pipelines.fetched import read_fetched
 from demaq.spark.pipelines.files import Reading, read_files
 from demaq.spark.pipelines.queues import read_queue
+from demaq.spark.pipelines.topics import read_topic
 from demaq.spark.pipelines.values import MESSAGE, decoder, place
 
 _WHICH = "which"
@@ -29,18 +31,24 @@ def read(
     first: int = 0,
     *,
     is_kept: bool = True,
+    is_aligned: bool = False,
 ) -> Reading:
     """All messages, or those in certain files; they are numbered from the `first`. If files are read once only, they
-    need not be kept."""
+    need not be kept. Where there may be many messages, they can be aligned."""
     if (node.endpoint.scheme == QUEUE and names is not None) or (node.endpoint.scheme in SERVICES and names is None):
         fetched = list(documents_of(endpoints, node, names))
         return read_fetched(spark, node.id, node.endpoint, endpoints.shapes(node), fetched, first)
     if node.endpoint.scheme == QUEUE:
         queues = endpoints.queues_of(node)
         count = queues.count(node.endpoint.path)
-        return read_queue(spark, node.id, node.endpoint, endpoints.shapes(node), queues.url, count)
+        return read_queue(
+            spark, node.id, node.endpoint, endpoints.shapes(node), queues.url, count, is_aligned=is_aligned
+        )
+    shapes, resolved = endpoints.shapes(node), endpoints.resolved(node.endpoint)
+    if node.endpoint.scheme == KAFKA:
+        return read_topic(spark, node, resolved, shapes, names, first, is_aligned=is_aligned)
     found = endpoints.names(node) if names is None else names
-    return read_files(spark, node.id, node.endpoint, endpoints.shapes(node), found, first, is_kept=is_kept)
+    return read_files(spark, node.id, resolved, shapes, found, first, is_kept=is_kept, is_aligned=is_aligned)
 
 
 def read_errors(

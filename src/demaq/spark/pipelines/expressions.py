@@ -11,6 +11,7 @@ from demaq.pipelines.plan.numbers import meeting, needs_conversion
 from demaq.pipelines.program import Compare, CompareText, Expression, Operation, Term, Variable
 from demaq.pipelines.values import Constant, ValueType
 from demaq.pipelines.vocabulary import TextRelation
+from demaq.spark.pipelines.decimals import decimal_operation
 from demaq.spark.pipelines.values import encoder, in_type, sort_key, spark_type
 
 Named = Mapping[str, str]
@@ -40,17 +41,26 @@ def _operation(node: Operation, named: Named) -> Column:
     types = tuple(operand.type for operand in node.operands)
     met = meeting(types[0], types[-1])
     operands = [expression(operand, named, met) for operand in node.operands]
+    is_floating = ValueType.DOUBLE in types or ValueType.NUMBER in types
+    if ValueType.DECIMAL in types and not is_floating:
+        return decimal_operation(node.operator, operands, node.type)
     if len(operands) == 1:
         return F.try_subtract(F.lit(0).cast(spark_type(types[0])), operands[0])
-    is_floating = ValueType.DOUBLE in types or ValueType.NUMBER in types
     if is_floating or (node.operator == "/" and set(types) == {ValueType.INTEGER}):
         operands = [operand.cast("double") for operand in operands]
     if is_floating and node.operator == "div":
         return F.try_divide(*operands).try_cast("bigint")
+    if is_floating and node.operator == "mod":
+        return existing(F.try_mod(*operands))
     found = _OPERATIONS[node.operator](*operands)
     if node.type is ValueType.DOUBLE or node.type is ValueType.NUMBER:
-        return F.when(~F.isnan(found), found)
+        return existing(found)
     return found.try_cast(spark_type(node.type))
+
+
+def existing(found: Column) -> Column:
+    """A double, or null if it is no number. Zero has no sign."""
+    return F.when(~F.isnan(found), found + F.lit(0.0))
 
 
 def _quotient(left: Column, right: Column) -> Column:

@@ -6,7 +6,9 @@ from functools import cached_property
 from typing import Any
 from uuid import uuid4
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, Observation, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as st
@@ -14,8 +16,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from demaq.pipelines.documents import Found, Shape
 from demaq.pipelines.program import Endpoint
+from demaq.pipelines.running.configured import seen
 from demaq.pipelines.running.parts import Document, Part, bytes_of, facts_in, of_files, of_lines
 from demaq.pipelines.running.report import wrong_in
+from demaq.spark.pipelines.alignment import MANY, aligned
 from demaq.spark.pipelines.messages import AT_ONCE
 from demaq.spark.pipelines.plain import plain_columns
 from demaq.spark.pipelines.state import ARRIVAL, Channel
@@ -25,6 +29,7 @@ _WHICH, _FILE, _LINE, _REASON, _RANK = "which", "file", "line", "reason", "rank"
 _A_MESSAGE, _A_PROBLEM, _BOTH = -1, -2, -3  # instead of the number of a relation; a message and its only fact
 _AT_ONCE = 5000  # rows in one record batch
 _COUNTED_HERE = 256 * 1024 * 1024  # bytes whose lines are counted faster than Spark would begin to
+_MOST = 2**40  # messages in a part
 _PIECE = 50_000  # and of those that are there as columns
 
 
@@ -35,6 +40,18 @@ class Plain:
     first: int
     is_of_lines: bool
     columns: list[pa.Array]
+
+    @property
+    def messages(self) -> int:
+        return len(self.columns[0]) if self.is_of_lines else 1
+
+    @property
+    def numbers(self) -> pa.Array:
+        """That of its message, for each fact."""
+        facts = len(self.columns[0])
+        if self.is_of_lines:
+            return pa.array(np.arange(self.first, self.first + facts))
+        return pa.repeat(pa.scalar(self.first, pa.int64()), facts)
 
 
 Documents = Callable[[pa.RecordBatch], Iterator[Document | Plain]]
@@ -96,12 +113,15 @@ def read_files(
     first: int = 0,
     *,
     is_kept: bool = True,
+    is_aligned: bool = False,
 ) -> Reading:
     """The messages in files. They are numbered, from the `first`, in the order of files, and of lines."""
     is_of_lines = bool(endpoint.options.get("lines"))
     parts = _numbered(spark, of_lines(names), first) if is_of_lines else list(of_files(names, first))
     numbers = spark.range(0, len(parts), 1, max(1, len(parts)))
-    return reading(numbers, _InParts(parts, endpoint, tuple(shapes)), source, endpoint, shapes, is_kept=is_kept)
+    is_aligned = is_aligned and len(parts) > 1 and (is_of_lines or len(names) >= MANY)
+    documents = _InParts(parts, endpoint, tuple(shapes))
+    return reading(numbers, documents, source, endpoint, shapes, is_kept=is_kept, is_aligned=is_aligned)
 
 
 def reading(
@@ -112,11 +132,13 @@ def reading(
     shapes: Sequence[Shape],
     *,
     is_kept: bool = True,
+    is_aligned: bool = False,
 ) -> Reading:
     """The messages in documents, which Spark's workers find by the rows of a data frame. They are kept, unless they are
-    read once only."""
+    read once only; if they are aligned, all rows of a message in one place that Spark knows."""
     schema = _schema(shapes)
     raw = given.mapInArrow(_Reader(documents, endpoint, tuple(shapes), schema), schema)
+    raw = aligned(raw) if is_aligned else raw
     once = None if is_kept else Observation()
     if once is None:
         raw = raw.persist()
@@ -201,6 +223,78 @@ def _facts_of(relation: int) -> tuple[int, ...]:
     return (relation,) if relation else (relation, _BOTH)
 
 
+@dataclass(frozen=True, slots=True)
+class ReadPart:
+    """The facts of relations, by the source and their names; how many messages (``""``) and facts there are; and what
+    could not be read: in which file and line, and why."""
+
+    facts: dict[tuple[str, str], pa.Table]
+    counts: dict[str, int]
+    problems: list[tuple[str, int | None, str]]
+
+
+class PartsReader:
+    """Reads parts of files, by their numbers, into tables. Nobody counts lines before: the messages of a part have
+    higher numbers than those before it, and lines are those of the part; see `lines_before`."""
+
+    def __init__(self, source: str, names: Sequence[str], endpoint: Endpoint, shapes: Sequence[Shape]) -> None:
+        is_of_lines = bool(endpoint.options.get("lines"))
+        found = of_lines(names) if is_of_lines else of_files(names, 0)
+        self._parts = [replace(part, first=number * _MOST) for number, part in enumerate(found)]
+        self.source = source
+        self._shapes = tuple(shapes)
+        self._endpoint = endpoint
+        self._schema = _schema(shapes)
+        self._documents = _InParts(self._parts, endpoint, self._shapes)
+
+    @property
+    def parts(self) -> int:
+        return len(self._parts)
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        return tuple(shape.relation for shape in self._shapes)
+
+    def lines_before(self, number: int) -> int:
+        """How many lines of the file come before a part of it."""
+        part = self._parts[number]
+        before = [each for each in self._parts[:number] if each.stretch is not None and each.paths == part.paths]
+        return sum(each.count()[0] for each in before)
+
+    def read(self, numbers: pa.RecordBatch) -> ReadPart:
+        documents = list(self._documents(numbers))
+        plain = [_plain_table(each) for each in documents if isinstance(each, Plain)]
+        others = [each for each in documents if not isinstance(each, Plain)]
+        reader = _Reader(lambda _: iter(others), self._endpoint, self._shapes, self._schema)
+        raw = pa.Table.from_batches(reader([numbers]), to_arrow_schema(self._schema, timezone="UTC"))
+        facts = {(self.source, shape.relation): _table(raw, at, shape) for at, shape in enumerate(self._shapes)}
+        if plain:  # there is only one relation then
+            facts = {name: pa.concat_tables([*plain, table]) for name, table in facts.items()}
+        wrong = _marked(raw, _A_PROBLEM).select([_FILE, _LINE, _REASON]).to_pydict()
+        counts = {relation: table.num_rows for (_, relation), table in facts.items()}
+        messages = _marked(raw, _A_MESSAGE).num_rows
+        messages += sum(each.messages for each in documents if isinstance(each, Plain))
+        return ReadPart(facts, {"": messages, **counts}, list(zip(*wrong.values(), strict=True)))
+
+
+def _plain_table(found: Plain) -> pa.Table:
+    names = [place(at) for at in range(len(found.columns))]
+    return pa.table([found.numbers, *found.columns], names=[MESSAGE, *names])
+
+
+def _marked(raw: pa.Table, mark: int) -> pa.Table:
+    return raw.filter(pc.equal(raw.column(_WHICH), mark))
+
+
+def _table(raw: pa.Table, number: int, shape: Shape) -> pa.Table:
+    names = [_column(number, at) for at in range(len(shape.names))]
+    return (
+        _marked(raw, number)
+        .select([MESSAGE, *names])
+        .rename_columns([MESSAGE, *(place(at) for at in range(len(names)))])
+    )
+
+
 class _InParts:
     """The documents of parts, by their numbers; as columns, if they are plain."""
 
@@ -255,7 +349,7 @@ class _Reader:
         number, path, line, content = document
         width = sum(len(shape.names) for shape in self._shapes)
         found = facts_in(content, self._endpoint, self._shapes)
-        yield from _problems(found, path, line, width)
+        yield from _problems(found, seen(path, self._endpoint), line, width)
         if found.is_broken:
             return
         yield (number, _A_MESSAGE, None, None, None, *[None] * width)
@@ -270,12 +364,9 @@ class _Reader:
 
 def _plain_batches(found: Plain, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Rows of messages, and of facts. They are cut into pieces of a size that Spark likes."""
-    facts = len(found.columns[0])
-    if found.is_of_lines:
-        yield from _pieces(pa.array(range(found.first, found.first + facts), pa.int64()), _BOTH, found.columns, schema)
-        return
-    yield from _pieces(pa.array([found.first], pa.int64()), _A_MESSAGE, (), schema)
-    yield from _pieces(pa.repeat(pa.scalar(found.first, pa.int64()), facts), 0, found.columns, schema)
+    if not found.is_of_lines:
+        yield from _pieces(pa.array([found.first], pa.int64()), _A_MESSAGE, (), schema)
+    yield from _pieces(found.numbers, _BOTH if found.is_of_lines else 0, found.columns, schema)
 
 
 def _pieces(numbers: pa.Array, which: int, columns: Sequence[pa.Array], schema: pa.Schema) -> Iterator[pa.RecordBatch]:

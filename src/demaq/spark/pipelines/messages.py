@@ -14,10 +14,12 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as st
 
 from demaq.pipelines.evaluate.messages import Id, groups
+from demaq.pipelines.optimise.empty import is_silent
 from demaq.pipelines.plan.nodes import Channels
 from demaq.pipelines.plan.steps import Gather, Group, Part, Split
 from demaq.pipelines.values import ValueType
 from demaq.pipelines.vocabulary import Strategy
+from demaq.spark.pipelines.alignment import MANY, aligned
 from demaq.spark.pipelines.relations import numbered
 from demaq.spark.pipelines.state import ARRIVAL, Channel, State
 from demaq.spark.pipelines.values import MESSAGE, place, sort_key
@@ -39,7 +41,11 @@ def no_messages(spark: SparkSession) -> Channel:
 
 def run_gather(step: Gather, state: State) -> None:
     """Adds the channel of an aggregation to the state."""
-    state.channels[step.channel] = gathered(step, lambda _channels: state).channel
+    if is_silent(step):
+        state.channels[step.channel], state.numbers[step.channel] = no_messages(state.spark), 0
+        return
+    found = gathered(step, lambda _channels: state)
+    state.channels[step.channel], state.numbers[step.channel] = found.channel, found.number
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +122,16 @@ def _merged(facts: DataFrame, strategy: Strategy) -> DataFrame:
 # Splits
 
 
-def run_split(step: Split, state: State) -> None:
+def run_split(step: Split, state: State, *, is_aligned: bool = False) -> None:
     """Adds the channel of a split to the state."""
-    state.channels[step.channel] = split(step, state)
+    state.channels[step.channel] = split(step, state, is_aligned=is_aligned)
 
 
-def split(step: Split, state: State, first: int = 0) -> Channel:
+def split(step: Split, state: State, first: int = 0, *, is_aligned: bool = False) -> Channel:
     """The messages of a split, numbered in their order from the `first`: by the message that they are parts of, by
-    group, and by the values that they are made for."""
+    group, and by the values that they are made for. If they are many, they can be aligned."""
+    if is_silent(step):
+        return no_messages(state.spark)
     frames = [(group, _with_keys(group, numbered(group.node, state))) for group in step.groups]
     ranked = [_ranked(group, frame).localCheckpoint() for group, frame in frames]
     offsets = _offsets(ranked, first).localCheckpoint()
@@ -137,6 +145,8 @@ def split(step: Split, state: State, first: int = 0) -> Channel:
         found.setdefault(group.relation, []).append(joined.select(F.col(_NEW).alias(MESSAGE), *columns))
         messages.append(made.select(MESSAGE, _NEW))
     facts = {relation: reduce(DataFrame.union, frames) for relation, frames in found.items()}
+    if is_aligned and sum(own.count() for own in ranked) >= MANY:
+        facts = {relation: aligned(frame) for relation, frame in facts.items()}
     return Channel(facts, _pieces(step, reduce(DataFrame.union, messages), state))
 
 

@@ -6,14 +6,16 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from demaq.pipelines.optimise.empty import is_empty
 from demaq.pipelines.plan import nodes as n
 from demaq.pipelines.values import ValueType
 from demaq.pipelines.vocabulary import Function
-from demaq.spark.pipelines.expressions import Named, condition, constant, expression
+from demaq.spark.pipelines.expressions import Named, condition, constant, existing, expression
 from demaq.spark.pipelines.state import NOTHING, State
 from demaq.spark.pipelines.values import MESSAGE, frame, place, sort_key, spark_type
 
 _FOUND = "found"
+_WIDE = "decimal(38, 0)"  # for sums of integers
 
 
 def compiled(node: n.Node, state: State) -> DataFrame:
@@ -52,7 +54,16 @@ def _laid_out(found: DataFrame, columns: list[Column], node: n.Node) -> DataFram
     return found.select(*first, *columns) if first or columns else found.select(F.lit(1).alias(NOTHING))
 
 
+def _nothing(node: n.Node, state: State) -> DataFrame:
+    """No rows, in a way that Spark knows to be none, and makes nothing of."""
+    columns = [F.lit(None).cast(spark_type(column.type)).alias(state.names[column.name]) for column in node.columns]
+    first = state.spark.range(1).select(F.col("id").alias(MESSAGE), F.lit(1).alias(NOTHING))
+    return _laid_out(first, columns, node).where(F.lit(False))
+
+
 def _values(node: n.Values, state: State) -> DataFrame:
+    if not node.rows:
+        return _nothing(node, state)
     found = frame(state.spark, node.columns, node.rows, numbered=False) if node.columns else None
     if found is None:
         return state.spark.range(len(node.rows)).select(F.lit(1).alias(NOTHING))
@@ -102,6 +113,8 @@ def _distinct(node: n.Distinct, state: State) -> DataFrame:
 
 
 def _spread(node: n.Spread, state: State) -> DataFrame:
+    if is_empty(node):
+        return _nothing(node, state)
     messages = state.messages(node.channels).select(MESSAGE)
     found = messages.crossJoin(F.broadcast(compiled(node.input, state)))
     return found.select(*state.names.layout(node))
@@ -134,8 +147,17 @@ def _summary(node: n.Aggregate, over: Column | None) -> Column:
     assert node.over is not None
     if node.function in (Function.MAX, Function.MIN):
         return _extreme(node, over)
-    found = F.try_sum(over) if node.function is Function.SUM else F.try_avg(over)
-    return found.try_cast(spark_type(node.result.type))
+    found = F.try_sum(over) if node.function is Function.SUM else _average(over, node.over.type)
+    is_floating = node.result.type in (ValueType.DOUBLE, ValueType.NUMBER)
+    return existing(found) if is_floating else found.try_cast(spark_type(node.result.type))
+
+
+def _average(over: Column, type_: ValueType) -> Column:
+    """Of integers and decimals, the sum is exact: Spark's own average of integers is not, and that of decimals has no
+    room for large ones."""
+    if type_ is ValueType.INTEGER:
+        return F.try_sum(over.cast(_WIDE)).cast("double") / F.count(over)
+    return F.try_divide(F.try_sum(over), F.count(over)) if type_ is ValueType.DECIMAL else F.try_avg(over)
 
 
 def _extreme(node: n.Aggregate, over: Column) -> Column:

@@ -15,20 +15,25 @@ from demaq.pipelines.plan.nodes import Scan
 from demaq.pipelines.plan.steps import Answer, Plan, Send
 from demaq.pipelines.plan.walk import below, nodes
 from demaq.pipelines.program import Enricher, Sink, Source
+from demaq.pipelines.running.counts import note_all, note_read, note_sent
 from demaq.pipelines.running.endpoints import FILE, Endpoints, is_table
-from demaq.pipelines.running.looking import check_relations, plan_to_look_at
+from demaq.pipelines.running.looking import check_relations, plan_to_look_at, shown_rows, shown_whether
 from demaq.pipelines.running.memory import note_refused
+from demaq.pipelines.running.partners import unmet
 from demaq.pipelines.running.queues import Queues
 from demaq.pipelines.running.report import SHOWN, Ran, Shown, refusal
 from demaq.spark.pipelines.endpoints import in_order, load, read, read_errors, told
 from demaq.spark.pipelines.files import PROBLEMS, Reading, without_gaps
-from demaq.spark.pipelines.given import Frames, by_relation, is_given, known_types, one_message, taken
+from demaq.spark.pipelines.given import Frames, by_relation, is_given, known_types, one_message, problems_in, taken
+from demaq.spark.pipelines.inside import Done, goals_of, reader_of, run_inside, stays_inside
 from demaq.spark.pipelines.readable import readable
 from demaq.spark.pipelines.running import Leaving, run_plan
 from demaq.spark.pipelines.state import Channel
 from demaq.spark.pipelines.tables import read_table, write_table
 from demaq.spark.pipelines.texts import can_write, write_text
-from demaq.spark.pipelines.values import MESSAGE, place, text_of
+from demaq.spark.pipelines.topics import SparkTopics
+from demaq.spark.pipelines.topics import told as told_of_topics
+from demaq.spark.pipelines.values import MESSAGE, decoder, in_order_of, place
 
 
 class Results(dict[str, DataFrame]):
@@ -46,8 +51,8 @@ class Pipeline:
         self._folder = self.path.parent if folder is None else Path(folder)
         self._queues = queues
 
-    def _endpoints(self, program: Program) -> Endpoints:
-        return Endpoints(program, self._folder, queues=self._queues)
+    def _endpoints(self, program: Program, spark: SparkSession) -> Endpoints:
+        return Endpoints(program, self._folder, queues=self._queues, topics=SparkTopics(spark))
 
     def _repr_svg_(self) -> str:
         """The routes as a picture: notebooks show it."""
@@ -71,13 +76,19 @@ class Pipeline:
         Some facts of the relations `show` are to be looked at.
         """
         check_relations(self.program, show)
-        return self._run(spark, {}).execute(is_strict, show, tell)
+        try:
+            return self._run(spark, {}).execute(is_strict, show, tell)
+        except Exception as error:
+            found = told_of_topics(error, self._endpoints(self.program, spark))
+            if found is error:
+                raise
+            raise found from error
 
     def _run(self, spark: SparkSession, given: Frames) -> "_Run":
         """The types of tables, and of data frames that are given, are those of the program."""
-        frames = {**_tables(spark, self._endpoints(self.program), given), **given}
+        frames = {**_tables(spark, self._endpoints(self.program, spark), given), **given}
         program = compile_pipeline(self.path, known_types(self.program, frames)) if frames else self.program
-        return _Run(self._endpoints(program), spark, frames)
+        return _Run(self._endpoints(program, spark), spark, frames)
 
 
 def _tables(spark: SparkSession, endpoints: Endpoints, given: Frames) -> Frames:
@@ -96,11 +107,19 @@ class _Run:
         self._program = program
         self._spark = spark
         self._endpoints = endpoints
-        self._given = {name: taken(program.relations[name], frame) for name, frame in given.items()}
+        found = {name: taken(program.relations[name], frame) for name, frame in given.items()}
+        self._given = {name: each.facts for name, each in found.items()}
         self._channels: dict[str, Channel] = {}
         self._read: dict[str, Reading] = {}
         self._is_once = False  # are files read once only?
+        self._aligned: frozenset[str] = frozenset()
         self._wrong: list[DataFrame] = [spark.createDataFrame([], PROBLEMS)]
+        for node in endpoints.incoming:
+            for name in node.relations:
+                if name in found:
+                    file = node.endpoint.shown if is_table(node.endpoint) else None
+                    self._wrong += problems_in(spark, found[name], node.id, file)
+        self._may_lack = len(self._wrong) > 1  # have tables columns that do not fit?
 
     def results(self) -> Results:
         leaving = self._evaluated()
@@ -115,8 +134,14 @@ class _Run:
     def execute(self, is_strict: bool, show: Sequence[str], tell: Callable[[str], None]) -> Ran:
         self._endpoints.check()
         tell("reading")
-        leaving = self._evaluated(show, is_writing=True)
         ran = Ran("Spark")
+        plan = optimise(plan_to_look_at(self._program, show))
+        if not self._given and stays_inside(plan, self._endpoints):
+            self._execute_inside(plan, ran, is_strict)
+            note_refused(ran, self._endpoints)
+            return ran
+        leaving = self._evaluated(show, is_writing=True)
+        ran.facts.update(leaving.facts)
         if not self._is_once:
             self._count(ran, is_strict)
         for sink in self._program.sinks:
@@ -126,9 +151,37 @@ class _Run:
         note_refused(ran, self._endpoints)
         tell("looking")
         ran.shown = [_shown(step, frame) for step, frame in leaving.answers]
+        note_all(ran, self._program)
+        ran.unmet = unmet(self._program, {**ran.messages, **leaving.numbers})
         for found in self._read.values():
             found.release()
         return ran
+
+    def _execute_inside(self, plan: Plan, ran: Ran, is_strict: bool) -> None:
+        (source,) = self._program.sources
+        enrichers = {
+            (enricher.id, relation): frame.toArrow()
+            for enricher in self._program.enrichers
+            for relation, frame in self._loaded(enricher).items()
+        }
+        wrong, number = told(reduce(DataFrame.union, self._wrong)) if enrichers else ([], 0)
+
+        def check(done: Done) -> None:
+            ran.wrong, ran.wrong_number = [*wrong, *done.wrong][:SHOWN], number + done.read.problems
+            if ran.wrong_number and is_strict:
+                raise refusal(ran)
+
+        goals = goals_of(self._endpoints)
+        done = run_inside(self._spark, plan, reader_of(self._endpoints, source), enrichers, goals, check)
+        ran.messages[source.id] = done.read.messages
+        note_read(ran, self._program, done.read.facts)
+        note_read(ran, self._program, {relation: table.num_rows for (_, relation), table in enrichers.items()})
+        for sink, goal in zip(self._program.sinks, goals, strict=True):
+            written = done.written[goal.sink]
+            note_sent(ran, self._program, sink, written.messages, {goal.shape.relation: written.facts})
+        note_all(ran, self._program)
+        for found in self._read.values():
+            found.release()
 
     def _send(
         self,
@@ -142,12 +195,12 @@ class _Run:
         if endpoint.scheme == FILE and can_write(endpoint, path, shapes):
             (shape,) = shapes
             written = write_text(bags[shape.relation], endpoint, path, shape, check)
-            ran.sent[sink.id], ran.facts[shape.relation] = written.messages, written.facts
+            note_sent(ran, self._program, sink, written.messages, {shape.relation: written.facts})
             return
         kept = {relation: frame.persist() for relation, frame in parts.items()}
-        ran.sent[sink.id] = self._write(sink, kept)
-        for relation, frame in kept.items():
-            ran.facts[relation] = frame.count()
+        messages = self._write(sink, kept)
+        note_sent(ran, self._program, sink, messages, {relation: frame.count() for relation, frame in kept.items()})
+        for frame in kept.values():
             frame.unpersist()
 
     def _write(self, sink: Sink, parts: Mapping[str, DataFrame]) -> int:
@@ -173,6 +226,7 @@ class _Run:
     def _evaluated(self, show: Sequence[str] = (), *, is_writing: bool = False) -> Leaving:
         plan = optimise(plan_to_look_at(self._program, show))
         self._is_once = is_writing and self._reads_once(plan)
+        self._aligned = plan.aligned
         paired = paired_channels(self._program)
         self._channels = {
             source.id: self._channel(source, is_paired=source.id in paired) for source in self._endpoints.sources
@@ -189,7 +243,9 @@ class _Run:
         if is_given(source, self._given):
             own = {relation: self._given[relation] for relation in source.relations if relation in self._given}
             return one_message(self._spark, own)
-        found = read(self._spark, self._endpoints, source, is_kept=not self._is_once)
+        found = read(
+            self._spark, self._endpoints, source, is_kept=not self._is_once, is_aligned=source.id in self._aligned
+        )
         self._note(source, found)
         return without_gaps(found.channel) if is_paired else found.channel
 
@@ -215,17 +271,19 @@ class _Run:
     def _count(self, ran: Ran, is_strict: bool) -> None:
         """How much was read, and what could not be."""
         counted = {name: found.count() for name, found in self._read.items()}
-        if any(found.problems for found in counted.values()):
+        if self._may_lack or any(found.problems for found in counted.values()):
             ran.wrong, ran.wrong_number = told(reduce(DataFrame.union, self._wrong))
-            if is_strict:
+            if is_strict and ran.wrong:
                 raise refusal(ran)
+        for found in counted.values():
+            note_read(ran, self._program, found.facts)
         for source in self._program.sources:
             if source.id in counted:
                 ran.messages[source.id] = counted[source.id].messages
-                ran.facts.update(counted[source.id].facts)
             else:
-                ran.messages[source.id] = self._channels[source.id].messages.count()
-                ran.facts.update({name: frame.count() for name, frame in self._channels[source.id].facts.items()})
+                channel = self._channels[source.id]
+                ran.messages[source.id] = channel.messages.count()
+                note_read(ran, self._program, {name: frame.count() for name, frame in channel.facts.items()})
 
 
 def paired_channels(program: Program) -> set[str]:
@@ -236,8 +294,18 @@ def paired_channels(program: Program) -> set[str]:
 
 
 def _shown(step: Answer, frame: DataFrame) -> Shown:
+    """The same as in memory."""
     columns = step.node.columns
-    found = frame.select(*(text_of(F.col(place(at)), column.type) for at, column in enumerate(columns))).distinct()
-    rows = [tuple(row) for row in found.limit(SHOWN).collect()] if columns else []
-    rows.sort(key=lambda row: [(value is not None, value) for value in row])
-    return Shown(step.text, tuple(column.name for column in columns), rows, found.count() if columns else 0)
+    if not columns:
+        return shown_whether(step.text, not frame.isEmpty())
+    kept = frame.persist()
+    different = kept.select(*(place(at) for at in range(len(columns)))).distinct()
+    first = different.orderBy(*(in_order_of(F.col(place(at)), each.type) for at, each in enumerate(columns)))
+    decoders = [decoder(column.type) for column in columns]
+    rows = [
+        tuple(decode(value) for decode, value in zip(decoders, row, strict=True))
+        for row in first.limit(SHOWN).collect()
+    ]
+    number, more = kept.count(), different.count() - len(rows) if len(rows) == SHOWN else 0
+    kept.unpersist()
+    return Shown(step.text, tuple(column.name for column in columns), shown_rows(rows), number, more)

@@ -16,11 +16,12 @@ import pyarrow.json
 
 from demaq.pipelines.documents import Shape
 from demaq.pipelines.documents.shapes import PARENT, UID
-from demaq.pipelines.plan.numbers import LARGEST, SMALLEST
+from demaq.pipelines.plan.numbers import EXACT, LARGEST
 from demaq.pipelines.program import Endpoint
-from demaq.pipelines.running.order import BOOLEAN, EXACT, NUMBER, TEXT, lettered
+from demaq.pipelines.running.order import BOOLEAN, NUMBER, TEXT, lettered
 from demaq.pipelines.values import ValueType
 from demaq.pipelines.vocabulary import Format
+from demaq.spark.pipelines.letters import has_only
 
 _BLOCK = 16 * 1024 * 1024  # bytes that are parsed at a time
 _BETWEEN = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*\{")
@@ -64,8 +65,7 @@ def _json(data: bytes, shape: Shape, is_of_lines: bool) -> list[pa.Array] | None
         inside = _LIST.match(data)
         if inside is None:
             return None
-        data, cuts = _BETWEEN.subn(b"}\n{", inside[1].replace(b"\n", b"\t"))  # neither may be inside of text
-        objects = cuts + 1
+        data, objects = _cut(inside[1].replace(b"\n", b"\t"))  # neither may be inside of text
     if objects is None or _is_dangerous(data, objects):
         return None
     data.decode()
@@ -88,6 +88,18 @@ def _json(data: bytes, shape: Shape, is_of_lines: bool) -> list[pa.Array] | None
     return _converted(columns, shape, _FROM_JSON)
 
 
+def _cut(objects: bytes) -> tuple[bytes, int]:
+    """Objects of a list, one in each line, and how many. Most lists have the same between all of them."""
+    first = _BETWEEN.search(objects)
+    if first is None:
+        return objects, 1
+    cuts = objects.count(first[0])
+    if cuts == objects.count(b"{") - 1:
+        return objects.replace(first[0], b"}\n{"), cuts + 1
+    data, cuts = _BETWEEN.subn(b"}\n{", objects)
+    return data, cuts + 1
+
+
 def _lines(data: bytes) -> int | None:
     """How many lines there are that are not blank, if each begins and ends like an object: then it is one, or several,
     or no JSON at all."""
@@ -101,7 +113,8 @@ def _lines(data: bytes) -> int | None:
 def _is_dangerous(data: bytes, objects: int) -> bool:
     """Is something inside of an object, and perhaps deep, or in one of several blocks? Arrow crashes if it is many
     thousands deep, and if a field has a list in one block and something else in the next one."""
-    may_be = len(data) >= _BLOCK or data.count(b"{") + data.count(b"[") > objects + _DEEPEST
+    inside = data.count(b"{") + data.count(b"[") - objects
+    may_be = inside > 0 and (len(data) >= _BLOCK or inside > _DEEPEST)
     return may_be and _NESTED.search(data) is not None
 
 
@@ -207,10 +220,9 @@ def _joined(letter: str, column: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise(letter, column, "")
 
 
-def _doubles(column: pa.Array) -> pa.Array | None:
-    """A zero with a minus was perhaps an integer, which has none."""
-    doubles = column.cast(pa.float64())
-    return None if pc.any(pc.equal(doubles.view(pa.int64()), SMALLEST)).as_py() else doubles
+def _doubles(column: pa.Array) -> pa.Array:
+    """Zero has no sign."""
+    return pc.add(column.cast(pa.float64()), 0.0)
 
 
 def _dates(column: pa.Array) -> pa.Array | None:
@@ -220,16 +232,11 @@ def _dates(column: pa.Array) -> pa.Array | None:
 
 
 def _integers_in(column: pa.Array) -> pa.Array | None:
-    return column.cast(pa.int64()) if _all(column, r"^-?[0-9]{1,18}$") else None
+    return column.cast(pa.int64()) if has_only(column, b"0123456789-") else None  # what is none then is refused
 
 
 def _doubles_in(column: pa.Array) -> pa.Array | None:
-    return column.cast(pa.float64()) if _all(column, r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$") else None
-
-
-def _numbers_in(column: pa.Array) -> pa.Array | None:
-    doubles = _doubles_in(column)
-    return None if doubles is None else _doubles(doubles)
+    return _doubles(column) if _all(column, r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$") else None
 
 
 def _booleans_in(column: pa.Array) -> pa.Array | None:
@@ -254,7 +261,7 @@ _FROM_TEXT: dict[ValueType, _Converter] = {
     ValueType.ANY: _lettered,
     ValueType.TEXT: _same,
     ValueType.BOOLEAN: _booleans_in,
-    ValueType.NUMBER: _numbers_in,
+    ValueType.NUMBER: _doubles_in,
     ValueType.INTEGER: _integers_in,
     ValueType.DOUBLE: _doubles_in,
     ValueType.DATE: _dates,

@@ -16,11 +16,14 @@ from demaq.spark.pipelines.state import Channel, State
 @dataclass(slots=True)
 class Leaving:
     """What leaves: for each sink, the facts of its messages by relation, with their numbers; the same as `bags`, in
-    which a fact may be more than once; and answers to queries."""
+    which a fact may be more than once; answers to queries; and how many facts relations and messages channels have,
+    where that is known anyway."""
 
     sent: dict[str, dict[str, DataFrame]] = field(default_factory=dict)
     bags: dict[str, dict[str, DataFrame]] = field(default_factory=dict)
     answers: list[tuple[Answer, DataFrame]] = field(default_factory=list)
+    facts: Mapping[str, int] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)
 
 
 def run_plan(
@@ -30,9 +33,10 @@ def run_plan(
     enrichers: Mapping[tuple[str, str], DataFrame],
 ) -> Leaving:
     """The data frames that leave a pipeline. Most is computed when they are: only recursion and new messages before."""
-    state, leaving = State(spark, dict(channels), enrichers), Leaving()
+    state, leaving = State(spark, dict(channels), enrichers, plan.aligned), Leaving()
     for step in plan.steps:
         _STEPS[type(step)](step, state, leaving)
+    leaving.facts, leaving.numbers = state.facts, state.numbers
     return leaving
 
 
@@ -49,7 +53,7 @@ def _gather(step: Gather, state: State, _leaving: Leaving) -> None:
 
 
 def _split(step: Split, state: State, _leaving: Leaving) -> None:
-    run_split(step, state)
+    run_split(step, state, is_aligned=step.channel in state.aligned)
 
 
 def _send(step: Send, state: State, leaving: Leaving) -> None:

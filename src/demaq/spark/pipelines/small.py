@@ -40,6 +40,7 @@ def run_beside(step: Fixpoint, state: State) -> bool:
         columns, has_messages = found.base.columns, bool(found.base.channels)
         types = [*([None] if has_messages else []), *(column.type for column in columns)]
         rows = all_leaving(memory.relations[found.relation], types)
+        state.facts[found.relation] = len(rows)
         state.relations[found.relation] = frame(state.spark, columns, rows, numbered=has_messages)
     return True
 

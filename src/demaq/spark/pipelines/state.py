@@ -40,14 +40,18 @@ class Names:
 
 @dataclass(slots=True)
 class State:
-    """`relations` are defined by steps; in a fixpoint, `new` is what the last round found."""
+    """`relations` are defined by steps; in a fixpoint, `new` is what the last round found. `aligned` are channels.
+    `facts` and `numbers` are how many facts relations and messages channels have, where that is known anyway."""
 
     spark: SparkSession
     channels: dict[str, Channel]
     enrichers: Mapping[tuple[str, str], DataFrame]
+    aligned: frozenset[str] = frozenset()
     names: Names = field(default_factory=Names)
     relations: dict[str, DataFrame] = field(default_factory=dict)
     new: dict[str, DataFrame] = field(default_factory=dict)
+    facts: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
 
     def relation(self, name: str, version: Version) -> DataFrame:
         return self.relations[name] if version is Version.ALL else self.new[name]

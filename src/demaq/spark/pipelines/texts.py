@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -27,10 +27,11 @@ from demaq.pipelines.running.goals import appearing, is_one_file
 from demaq.pipelines.running.order import TEXT
 from demaq.pipelines.values import ValueType
 from demaq.pipelines.vocabulary import Format
+from demaq.spark.pipelines.letters import has_any
 from demaq.spark.pipelines.values import MESSAGE, decoder, place
 
 _SCHEMA = "text string, facts bigint, messages bigint, first bigint, last bigint, part bigint"
-_ESCAPED = r'["\\\x00-\x1f]'
+_ESCAPED = bytes(range(32)) + b'"\\'
 _NULL = "null"
 _COPIED = 1024 * 1024  # bytes at a time
 
@@ -61,20 +62,23 @@ def write_text(
     """
     if not _moves(frame):
         try:
-            return _write(frame.sortWithinPartitions(*_order(shape)), endpoint, path, shape, check, is_certain=False)
+            return _write(
+                frame.sortWithinPartitions(*columns_in_order(shape)), endpoint, path, shape, check, is_certain=False
+            )
         except _OutOfOrder:
             pass  # as below
     if endpoint.options.get("lines"):  # all facts of a message are in one line
-        together = frame.repartitionByRange(MESSAGE).sortWithinPartitions(*_order(shape))
+        together = frame.repartitionByRange(MESSAGE).sortWithinPartitions(*columns_in_order(shape))
         return _write(together, endpoint, path, shape, check)
-    return _write(frame.orderBy(*_order(shape)), endpoint, path, shape, check)
+    return _write(frame.orderBy(*columns_in_order(shape)), endpoint, path, shape, check)
 
 
 class _OutOfOrder(Exception):
     """The messages of a part come before those of the part before it, or are the same."""
 
 
-def _order(shape: Shape) -> list[str]:
+def columns_in_order(shape: Shape) -> list[str]:
+    """What facts are put in order by."""
     return [MESSAGE, *(place(at) for at in range(len(shape.names)))]
 
 
@@ -94,10 +98,10 @@ def _write(
     is_certain: bool = True,
 ) -> Written:
     """Unless it is certain that all parts are in order, each has to begin with another message than the last one."""
-    found = ordered.select(*_order(shape))
-    writer = _Writer(endpoint, shape)
-    begin, between, end = _frame(endpoint, shape)
-    tally = _Tally(is_certain)
+    found = ordered.select(*columns_in_order(shape))
+    writer = Writer(endpoint, shape)
+    begin, between, end = around(endpoint, shape)
+    tally = Tally(is_certain)
     with appearing(path) as temporary, open(temporary, "wb") as file:
         file.write(begin.encode())
         if str(ordered.sparkSession.sparkContext.master).startswith("local"):
@@ -118,29 +122,42 @@ def _write(
     return Written(tally.messages, tally.facts)
 
 
-class _Tally:
-    """Counts what is written, part by part."""
+class Tally:
+    """Counts what is written, part by part. Unless it is certain that they are in order, that is checked."""
 
-    def __init__(self, is_certain: bool) -> None:
+    def __init__(self, is_certain: bool = True) -> None:
         self._is_certain = is_certain
-        self._last: int | None = None
         self.messages, self.facts = 0, 0
+        self.first: int | None = None
+        self.last: int | None = None
         self.parts: list[int] = []
 
-    def add(self, chunk: Row) -> None:
+    def add(self, chunk: "Chunk | Row") -> None:
         is_new = not self.parts or self.parts[-1] != chunk.part
-        if is_new and not self._is_certain and self._last is not None and chunk.first <= self._last:
+        if is_new and not self._is_certain and self.last is not None and chunk.first <= self.last:
             raise _OutOfOrder
         self.facts += chunk.facts
-        self.messages += chunk.messages - (chunk.first == self._last)
-        self._last = chunk.last
+        self.messages += chunk.messages - (chunk.first == self.last)
+        self.first = chunk.first if self.first is None else self.first
+        self.last = chunk.last
         self.parts += [chunk.part] if is_new else []
+
+
+class Chunk(NamedTuple):
+    """The text of facts that are written together: how many, of how many messages, and the first and last of these."""
+
+    text: str
+    facts: int
+    messages: int
+    first: int
+    last: int
+    part: int
 
 
 class _Aside:
     """Puts the text of each part into a file of its own, where all processes are on one machine."""
 
-    def __init__(self, writer: "_Writer", folder: str, between: str) -> None:
+    def __init__(self, writer: "Writer", folder: str, between: str) -> None:
         self._writer = writer
         self._folder = folder
         self._between = between.encode()
@@ -159,7 +176,7 @@ def _name(folder: str, part: int) -> str:
     return os.path.join(folder, str(part))
 
 
-def _frame(endpoint: Endpoint, shape: Shape) -> tuple[str, str, str]:
+def around(endpoint: Endpoint, shape: Shape) -> tuple[str, str, str]:
     """What stands before, between and behind the texts of facts."""
     if endpoint.format is Format.CSV:
         has_names = endpoint.options.get("header") is not False
@@ -173,7 +190,7 @@ def _csv_line(values: Iterable[str], endpoint: Endpoint) -> str:
     return output.getvalue()
 
 
-class _Writer:
+class Writer:
     """Writes facts that come in order: a function for `mapInArrow`."""
 
     def __init__(self, endpoint: Endpoint, shape: Shape) -> None:
@@ -184,6 +201,11 @@ class _Writer:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         part = 0 if context is None else context.partitionId()
+        for chunk in self.chunks(batches, part):
+            yield pa.record_batch([[value] for value in chunk], names=Chunk._fields)
+
+    def chunks(self, batches: Iterable[pa.RecordBatch], part: int) -> Iterator[Chunk]:
+        """The texts of facts that come in order."""
         for table in self._tables(batches):
             yield self._chunk(table, part)
 
@@ -204,16 +226,13 @@ class _Writer:
         if last is not None:
             yield last
 
-    def _chunk(self, table: pa.Table, part: int) -> pa.RecordBatch:
+    def _chunk(self, table: pa.Table, part: int) -> Chunk:
         numbers = table.column(0).to_numpy()
         starts = np.flatnonzero(np.diff(numbers, prepend=numbers[0] - 1))
         columns = [column.combine_chunks() for column in table.columns[1:]]
         is_csv = self._endpoint.format is Format.CSV
         text = self._csv(columns) if is_csv else self._json(columns, starts, len(numbers))
-        return pa.record_batch(
-            [[text], [len(numbers)], [len(starts)], [int(numbers[0])], [int(numbers[-1])], [part]],
-            names=["text", "facts", "messages", "first", "last", "part"],
-        )
+        return Chunk(text, len(numbers), len(starts), int(numbers[0]), int(numbers[-1]), part)
 
     # JSON
 
@@ -238,7 +257,9 @@ class _Writer:
     def _csv(self, columns: list[pa.Array]) -> str:
         delimiter = str(self._endpoint.options.get("delimiter", ","))
         texts = [_csv_values(column, type_) for column, type_ in zip(columns, self._shape.types, strict=True)]
-        if len(texts) == 1 or any(_has(text, f'["\r\n{_in_class(delimiter)}]') for text in texts):
+        special = f'"\r\n{delimiter}'.encode()
+        is_plain = delimiter.isascii() and not any(has_any(text, special) for text in texts)
+        if not is_plain or (len(texts) == 1 and _has_blank(texts[0])):
             rows = zip(*(text.to_pylist() for text in texts), strict=True)
             return "".join(_csv_line(row, self._endpoint) for row in rows)
         pieces: list[Any] = []
@@ -267,19 +288,15 @@ def _together(texts: pa.Array, between: str) -> str:
     return str(pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts), between)[0])
 
 
-def _in_class(character: str) -> str:
-    """A character between the brackets of a regular expression."""
-    return character if character.isalnum() or not character.isascii() else f"\\{character}"
-
-
-def _has(texts: pa.Array, pattern: str) -> bool:
-    return bool(pc.any(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
+def _has_blank(texts: pa.Array) -> bool:
+    """Would a line be empty? It has to be told from none."""
+    return bool(pc.any(pc.equal(texts, ""), min_count=0).as_py())
 
 
 def _json_values(column: pa.Array, type_: ValueType) -> pa.Array:
     if type_ is ValueType.ANY and _is_text(column):
         column, type_ = pc.utf8_slice_codeunits(column, 1), ValueType.TEXT
-    if type_ is ValueType.TEXT and not _has(column, _ESCAPED):
+    if type_ is ValueType.TEXT and not has_any(column, _ESCAPED):
         return pc.binary_join_element_wise('"', column, '"', "")
     if type_ is ValueType.INTEGER:
         return column.cast(pa.string())

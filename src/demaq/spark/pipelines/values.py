@@ -7,7 +7,6 @@ doubles.
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime
-from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -15,18 +14,14 @@ from pyspark.sql import functions as F  # its usual name
 from pyspark.sql import types as st
 
 from demaq.pipelines.plan.nodes import Columns
-from demaq.pipelines.plan.numbers import converted
-from demaq.pipelines.running.order import BOOLEAN, DATE, DATETIME, EXACT, NUMBER, TEXT, in_utc, lettered
+from demaq.pipelines.plan.numbers import DECIMALS, DIGITS, EXACT, converted, plain
+from demaq.pipelines.running.order import BOOLEAN, DATE, DATETIME, NUMBER, TEXT, in_utc, lettered
 from demaq.pipelines.values import Value, ValueType
 
 MESSAGE = "m"
 """The column with the number of a message."""
 
-DECIMALS = 18
-"""Digits after the point of a decimal, of 38 in all."""
-
 _LONGEST = 2**31 - 1  # text
-_DIGITS = Context(prec=38)
 
 _TYPES: dict[ValueType, st.DataType] = {
     ValueType.ANY: st.StringType(),
@@ -34,7 +29,7 @@ _TYPES: dict[ValueType, st.DataType] = {
     ValueType.BOOLEAN: st.BooleanType(),
     ValueType.NUMBER: st.DoubleType(),
     ValueType.INTEGER: st.LongType(),
-    ValueType.DECIMAL: st.DecimalType(38, DECIMALS),
+    ValueType.DECIMAL: st.DecimalType(DIGITS + DECIMALS, DECIMALS),
     ValueType.DOUBLE: st.DoubleType(),
     ValueType.DATE: st.DateType(),
     ValueType.DATETIME: st.TimestampType(),
@@ -66,21 +61,10 @@ def encoder(type_: ValueType) -> Callable[[Any], Any]:
         return lambda value: None if value is None else lettered(value)
     if type_ is ValueType.DATETIME:
         return lambda value: None if value is None else in_utc(value)
-    if type_ is ValueType.DECIMAL:
-        return lambda value: None if value is None else _exact(converted(value, type_))
     if type_.is_number:
         wanted = ValueType.DOUBLE if type_ is ValueType.NUMBER else type_
         return lambda value: None if value is None else converted(value, wanted)
     return lambda value: value
-
-
-def _exact(value: Any) -> Decimal | None:
-    """With as many digits after the point as a column has; None if there are too many before it."""
-    assert isinstance(value, Decimal)
-    try:
-        return value.quantize(Decimal(1).scaleb(-DECIMALS), context=_DIGITS)
-    except InvalidOperation:
-        return None
 
 
 def unlettered(text: str) -> Value:
@@ -104,6 +88,8 @@ def decoder(type_: ValueType) -> Callable[[Any], Any]:
         return lambda value: None if value is None else unlettered(value)
     if type_ is ValueType.DATETIME:
         return lambda value: None if value is None else value.astimezone(UTC)
+    if type_ is ValueType.NUMBER:
+        return lambda value: None if value is None else plain(value)
     return lambda value: value
 
 
@@ -138,6 +124,11 @@ def sort_key(column: Column) -> Column:
     return F.struct(rank, F.when(column.startswith(NUMBER), rest.try_cast("double")), rest)
 
 
-def text_of(column: Column, type_: ValueType) -> Column:
-    """A value as text, for people."""
-    return F.substring(column, 2, _LONGEST) if type_ is ValueType.ANY else column.cast("string")
+def in_order_of(column: Column, type_: ValueType) -> Column:
+    """A column by which rows are in the order that facts have."""
+    return sort_key(column) if type_ is ValueType.ANY else column
+
+
+def text_in(column: Column) -> Column:
+    """What a value of any type is as text, for people."""
+    return F.substring(column, 2, _LONGEST)

@@ -41,10 +41,6 @@ where id = :message and position is null;
 select {columns} from message where position is null and due is null
 order by rank desc, priority desc, id limit :limit;
 
--- name: waiting_light
-select {light} from message where position is null and due is null
-order by rank desc, priority desc, id limit :limit;
-
 -- name: count_waiting
 -- How many wait, counted up to a limit.
 select count(*) from (select id from message where position is null and due is null

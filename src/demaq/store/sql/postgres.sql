@@ -5,8 +5,13 @@
 select {columns} from message where position is null and due is null
 and id not in (select unnest(:besides::bigint[])) order by rank desc, priority desc, id limit :limit;
 
+-- name: waiting_light
+-- With the bytes of their bodies.
+select {light}, octet_length(body) from message where position is null and due is null
+order by rank desc, priority desc, id limit :limit;
+
 -- name: waiting_light_besides
-select {light} from message where position is null and due is null
+select {light}, octet_length(body) from message where position is null and due is null
 and id not in (select unnest(:besides::bigint[])) order by rank desc, priority desc, id limit :limit;
 
 -- name: due

@@ -93,8 +93,15 @@ def test_facts_are_facts(document: str) -> None:
     ("document", "format_", "problem"),
     [
         ('[{"time": 1}\n, {]', Format.JSON, Problem(2, "it is no JSON: Expecting property name enclosed in")),
-        ('{"time": NaN}', Format.JSON, Problem(None, "it is no JSON that can be read: NaN is no number in JSON")),
-        (b"\xff{}", Format.JSON, Problem(None, "it is not UTF-8: byte 0 cannot be read")),
+        (
+            '{"code": "NaN\\"",\n"time": NaN,\n"x": Infinity}',
+            Format.JSON,
+            Problem(2, "it is no JSON that can be read: NaN is no number in JSON"),
+        ),
+        ("[" * 100_000, Format.JSON, Problem(None, "it is no JSON that can be read: maximum recursion depth")),
+        (b"\xff{}", Format.JSON, Problem(1, "it is not UTF-8: byte 0 cannot be read")),
+        (b'[{"time": 1},\n{"code": "\xe4"}]', Format.JSON, Problem(2, "it is not UTF-8: byte 24 cannot be read")),
+        (b"\xef\xbb\xbftime,code\n1,Goal\n2,\xe4\n", Format.CSV, Problem(3, "it is not UTF-8: byte ")),
         ("<a>\n<b></a>", Format.XML, Problem(2, "it is no well-formed XML: Opening and ending tag mismatch")),
         (
             "<!DOCTYPE a [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><a>&e;</a>",
@@ -119,9 +126,9 @@ def test_documents_that_cannot_be_read(document: str | bytes, format_: Format, p
             '[{"time": "soon"}, 5, {"time": 1, "code": ["x"]}, {"time": 2}]',
             Format.JSON,
             [
-                Problem(None, "[0]: `time` of `gE`: 'soon' is no integer"),
-                Problem(None, "[1] is no object, but a number"),
-                Problem(None, "[2]: `code` of `gE`: there is a list where a value should be"),
+                Problem(1, "[0]: `time` of `gE`: 'soon' is no integer"),
+                Problem(1, "[1] is no object, but a number"),
+                Problem(1, "[2]: `code` of `gE`: there is a list where a value should be"),
             ],
         ),
         (
@@ -130,6 +137,14 @@ def test_documents_that_cannot_be_read(document: str | bytes, format_: Format, p
             [
                 Problem(2, "`time` of `gE`: 'soon' is no integer"),
                 Problem(3, "the line has 1 values instead of 2"),
+            ],
+        ),
+        (
+            'time,code\n"soon","Go\nal"\n2,\n1,"Foul\n3,Goal\n',
+            Format.CSV,
+            [  # a record is where it begins
+                Problem(2, "`time` of `gE`: 'soon' is no integer"),
+                Problem(5, "it is no CSV from here on: unexpected end of data"),
             ],
         ),
         ("<e>\n<gE time='x'/>\n<gE time='2'/></e>", Format.XML, [Problem(2, "`time` of `gE`: 'x' is no integer")]),
@@ -170,6 +185,13 @@ def test_columns_that_are_missing_are_told_once(document: str, shape: Shape, rea
     assert not found.is_broken
 
 
+def test_columns_that_are_there_twice_are_told() -> None:
+    found = read("time,more,code,more,time\n1,x,Goal,y,2\n3,x,Foul,y,\n", Format.CSV)
+    assert found.problems == [Problem(1, "there are several columns `time`: the last one is taken")]
+    assert found.facts["gE"] == [(2, "Goal"), (None, "Foul")]
+    assert not found.is_broken
+
+
 def test_no_column_is_missing_for_what_no_document_has() -> None:
     item = Shape("item", ("name", "uid", "parentId"), (TEXT, INTEGER, INTEGER))
     assert read("name\nball\nnet\n", Format.CSV, item) == Found({"item": [("ball", 1, None), ("net", 2, None)]})
@@ -178,14 +200,57 @@ def test_no_column_is_missing_for_what_no_document_has() -> None:
 def test_objects_without_parameters_are_told() -> None:
     reason = "has no field with the name of a parameter of `gE`"
     assert read('[{"when": 1}, {"time": 1}, {}]').problems == [
-        Problem(None, f"[0] {reason}"),
-        Problem(None, f"[2] {reason}"),
+        Problem(1, f"[0] {reason}"),
+        Problem(1, f"[2] {reason}"),
     ]
+
+
+NESTED = """
+
+[
+  {"time": 1, "code": "Goal", "more": [{"time": "soon"}, [[], {}], "}]"]},
+  {
+    "code" : "Foul \\" ] }",
+    "time"
+      : "soon",
+    "time": "late"
+  },
+  17, {"time": 2
+  }, {"inner": {"gE": [
+        {"time": 3},
+        {"time": 4, "code": {}}, {
+          "time": 5.5}]}}
+
+  , {"when": 1}
+]
+"""
+
+
+def test_what_is_wrong_in_json_is_told_with_its_line() -> None:
+    found = read(NESTED)
+    assert found.problems == [
+        Problem(9, "[1]: `time` of `gE`: 'late' is no integer"),  # of two fields of one name, the last one counts
+        Problem(11, "[2] is no object, but a number"),
+        Problem(14, "[4].inner.gE[1]: `code` of `gE`: there is an object where a value should be"),
+        Problem(15, "[4].inner.gE[2]: `time` of `gE`: 5.5 is no integer"),
+        Problem(17, "[5] has no field with the name of a parameter of `gE`"),
+    ]
+    assert [row[0] for row in found.facts["gE"]] == [1, 2, 3]
+
+
+def test_lines_are_looked_for_only_if_something_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("demaq.pipelines.documents.json.with_lines", None)
+    assert len(read('[{"time": 1},\n{"time": 2}]').facts["gE"]) == 2
+
+
+def test_many_lines_are_found_in_one_go() -> None:
+    document = "[" + ",\n".join('{"time": "soon"}' for _ in range(20_000)) + "]"
+    assert [problem.line for problem in read(document).problems] == list(range(1, 20_001))
 
 
 def test_deep_documents_do_no_harm() -> None:
     assert read('{"a":' * 200 + "{}" + "}" * 200).problems == [
-        Problem(None, ".a" * 100 + " has more than 100 objects inside one another")
+        Problem(1, ".a" * 100 + " has more than 100 objects inside one another")
     ]
     assert read("[" * 100_000).is_broken
     assert read("<a>" * 300 + "</a>" * 300, Format.XML).problems != []

@@ -136,6 +136,16 @@ def test_an_aggregation_takes_messages_of_two_sources_one_by_one() -> None:
     ]
 
 
+def test_an_aggregation_unites_what_several_queries_find_in_one_relation() -> None:
+    text = """
+    @from(file:in) { p(x: integer, y: text). }
+    @aggregate(union, completionSize=2) { ?-p(1, _). ?-p(_, "b"). }
+    @to(file:out) { p-aggregate }
+    """
+    documents: Documents = [{"p": [(1, "a"), (2, "b"), (3, "c")]}, {"p": [(4, "d")]}, {"p": [(1, "b")]}]
+    assert sent(text, *documents) == [{(1, "a"), (2, "b"), (1, "b")}]
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
@@ -145,6 +155,11 @@ def test_an_aggregation_takes_messages_of_two_sources_one_by_one() -> None:
         ("item(_, _)", [{(1, "b"), (2, "a"), (2, "c"), (2, None)}, {(1, "a")}]),
         ('item(_, "a")', [{(2, "a")}, {(1, "a")}]),
         ('item(o, "z")', []),
+        ('item(_, "b"). ?-item(2, _)', [{(1, "b")}, {(2, "a"), (2, "c"), (2, None)}]),
+        (
+            'item(_, "a"). ?-item(o, _)',
+            [{(2, "a")}, {(1, "b")}, {(2, "a"), (2, "c"), (2, None)}, {(1, "a")}, {(1, "a")}],
+        ),
     ],
 )
 def test_splits(query: str, expected: list[set[Row]]) -> None:
@@ -163,6 +178,24 @@ def test_what_is_split_can_be_gathered() -> None:
     """
     documents: Documents = [{"item": [(1, 5), (1, 6), (2, 7)]}, {"item": [(1, 1)]}]
     assert sent(text, *documents) == [{(1, 11), (2, 7)}, {(1, 1)}]
+
+
+def test_of_what_cannot_be_there_no_messages_are_made() -> None:
+    text = """
+    @from(file:in) { p(x: integer). }
+    none(x) :- p(x), 1 = 2.
+    @aggregate(union, completionSize=2) { ?-none(x). }
+    @split() { ?-none(x). }
+    both(x) :- p(x), none-aggregate(x).
+    without(x) :- p(x), not none-split(x).
+    many(n) :- n := count(none-aggregate(_)).
+    @to(file:out) { none-aggregate both many }
+    @to(file:pieces) { none-split without }
+    @to(file:rest) { p none }
+    """
+    found = output(text, {"in": numbers([1], [2])})
+    assert messages(found, "out") == messages(found, "pieces") == []
+    assert messages(found, "rest") == [{"p": {(1,)}}, {"p": {(2,)}}]
 
 
 def test_queries() -> None:

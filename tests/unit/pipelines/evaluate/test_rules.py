@@ -9,6 +9,8 @@ from demaq.pipelines.evaluate import Row
 from unit.pipelines.evaluating import derived, output, sent
 
 NUMBERS = {"n": [(1, 10), (2, 20), (3, 20)]}
+LEAST = Decimal("0.000000000000000001")
+GREATEST, LESS = Decimal("9" * 20 + "." + "9" * 18), Decimal("9" * 20 + "." + "9" * 17 + "8")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +84,26 @@ def test_equal_facts_are_one_fact() -> None:
         ("d(x, _), x = 0.1", {"d": [(0.1, 0.0)]}, {(0.1,)}),
         ("m(x, _), x = 1e-1", {"m": [(Decimal("0.10"), Decimal(0))]}, {(Decimal("0.1"),)}),
         ("m(y, _), x := y * 3", {"m": [(Decimal("0.1"), Decimal(0))]}, {(Decimal("0.3"),)}),
-        ("m(y, _), x := y / 3", {"m": [(Decimal(1), Decimal(0))]}, {(Decimal("0." + "3" * 38),)}),
+        ("m(y, _), x := y / 3", {"m": [(Decimal(1), Decimal(0))]}, {(Decimal("0." + "3" * 18),)}),
+        ("m(y, _), x := y / 3", {"m": [(Decimal(2), Decimal(0))]}, {(Decimal("0." + "6" * 17 + "7"),)}),
+        ("m(y, _), x := y / 3", {"m": [(LEAST, Decimal(0))]}, {(Decimal(0),)}),
+        ("m(y, _), x := y / 2", {"m": [(LEAST, Decimal(0)), (-LEAST, Decimal(0))]}, {(LEAST,), (-LEAST,)}),
+        ("m(y, z), x := y * z", {"m": [(Decimal("0.0001"), Decimal("0.00003"))]}, {(Decimal("0.000000003"),)}),
+        ("m(y, z), x := y * z", {"m": [(GREATEST, Decimal("0.1")), (GREATEST, Decimal(2))]}, {(Decimal(10**19),)}),
+        ("m(y, z), x := y + z", {"m": [(LESS, LEAST), (GREATEST, LEAST)]}, {(GREATEST,)}),
+        ("m(y, z), x := y - z", {"m": [(LESS.copy_negate(), LEAST)]}, {(GREATEST.copy_negate(),)}),
+        (
+            "m(y, _), x := -y",
+            {"m": [(GREATEST, Decimal(0)), (-LEAST, Decimal(0))]},
+            {(GREATEST.copy_negate(),), (LEAST,)},
+        ),
+        ("m(y, z), x := y mod z", {"m": [(Decimal("5.5"), Decimal(-1))]}, {(Decimal("0.5"),)}),
+        ("m(y, z), x := y div z", {"m": [(GREATEST, LEAST), (Decimal(7), Decimal(0))]}, set()),
+        ("m(y, _), n(z, _), x := y * z", {"m": [(LEAST, Decimal(0))], "n": [(3, 0)]}, {(3 * LEAST,)}),
+        ("m(x, _), x > 0.0000000000000000005", {"m": [(LEAST, Decimal(0)), (2 * LEAST, Decimal(0))]}, {(2 * LEAST,)}),
+        ("n(y, _), x := y / 3", {"n": [(2**53 + 1, 0)]}, {(3002399751580330.5,)}),
+        ("x := avg(n(_, y))", {"n": [(1, 2**63 - 1), (2, 2**63 - 1)]}, {(2.0**63,)}),
+        ("d(y, z), x := y mod z", {"d": [(5.5, -1.0)]}, {(0.5,)}),
         ("m(y, z), x := y div z", {"m": [(Decimal("-7.5"), Decimal(2))]}, {(-3,)}),
         ("m(y, z), x := y mod z", {"m": [(Decimal("-7.5"), Decimal(2))]}, {(Decimal("-1.5"),)}),
         ("m(y, _), d(z, _), x := y + z", {"m": [(Decimal("0.5"), Decimal(0))], "d": [(0.25, 0.0)]}, {(0.75,)}),
@@ -96,6 +117,9 @@ def test_equal_facts_are_one_fact() -> None:
             {"m": [(Decimal(1), Decimal("0.1")), (Decimal(2), Decimal("0.2"))]},
             {(Decimal("0.15"),)},
         ),
+        ("x := avg(m(_, y))", {"m": [(LEAST, LEAST), (2 * LEAST, 2 * LEAST)]}, {(2 * LEAST,)}),
+        ("x := avg(m(_, y))", {"m": [(LEAST, GREATEST), (Decimal(0), LESS.copy_negate())]}, {(LEAST,)}),
+        ("x := avg(m(_, y))", {"m": [(LEAST, GREATEST), (Decimal(0), GREATEST)]}, set()),
         ("x := sum(m(_, y))", {"m": []}, {(Decimal(0),)}),
     ],
 )

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from demaq.pipelines.optimise import optimise
 from demaq.pipelines.optimise.broadcast import broadcast
 from demaq.pipelines.optimise.columns import columns
 from demaq.pipelines.optimise.distinct import distinct
@@ -99,6 +100,19 @@ def test_empty_branches_go_away(rules: str) -> None:
     found = unused(empty(selections(inline(plan(rules)))))
     assert "scan" not in print_plan(found)
     assert "nothing" in print_plan(found)
+
+
+def test_messages_that_nothing_makes_are_empty() -> None:
+    rules = """
+    s(x) :- p(x, _), 1 = 2.
+    @aggregate(union, completionSize=2) { ?-s(x). }
+    r(x) :- s-aggregate(x), p(x, _).
+    r(n) :- n := count(s-aggregate(_)).
+    """
+    found = print_plan(unused(empty(plan(rules))))
+    assert "scan" not in found
+    assert "join" not in found
+    assert "nothing" in found
 
 
 def test_empty_keeps_the_rest() -> None:
@@ -204,3 +218,23 @@ def test_broadcast_marks_what_belongs_to_every_message() -> None:
         "join on y [broadcast right]",
         "anti join on x [broadcast right]",
     ]
+
+
+COUNTS = """
+s(x, n) :- p(x, _), n := count(p(x, _)). t(x, n) :- q(x, _), n := count(q(x, _)). r(x) :- s(x, n), t(x, n).
+"""
+
+
+@pytest.mark.parametrize(
+    ("rules", "is_aligned"),
+    [
+        ("r(x) :- p(x, y), y > 1.", False),
+        ("r(x) :- p(x, y), e(y, _).", False),
+        ("r(x) :- p(x, y), q(x, _).", True),
+        (COUNTS, True),
+    ],
+)
+def test_align_finds_where_rows_of_a_message_meet_again(rules: str, is_aligned: bool) -> None:
+    found = optimise(plan(rules))
+    assert found.aligned == (frozenset({"from(file:in)"}) if is_aligned else frozenset())
+    assert print_plan(found).startswith("by message: from(file:in)\n\n") is is_aligned

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from demaq.diagnostics import Source
+from demaq.files import InputInvalid
 from demaq.pipelines import compile_pipeline
 from demaq.pipelines.errors import InputWrong, PipelineFailed
 from demaq.pipelines.program import Sink
@@ -33,6 +34,20 @@ def test_what_is_wrong_is_counted(document: str, more: str, tmp_path: Path) -> N
     assert not (tmp_path / "out.json").exists()
 
 
+def test_files_are_shown_as_they_are_seen_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "in.jsonl").write_text("no\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    (wrong,) = run_here(endpoints(Path())).wrong
+    assert str(wrong).startswith("in.jsonl, line 1: it is no JSON")
+    assert wrong.file == str(tmp_path / "in.jsonl")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    (wrong,) = run_here(endpoints(tmp_path)).wrong
+    assert str(wrong).startswith(f"{tmp_path}/in.jsonl, line 1: ")
+    with pytest.raises(InputInvalid, match=r"^there is no file `in.jsonl`$"):
+        run_here(endpoints(Path()))
+
+
 def test_a_goal_that_was_not_checked_has_room_for_one_relation(tmp_path: Path) -> None:
     made = endpoints(tmp_path)
     nodes = tuple(
@@ -51,3 +66,21 @@ def test_what_is_configured_does_not_overwrite_what_is_read(tmp_path: Path, monk
         with pytest.raises(PipelineFailed, match=r"`file:\$goal` lies where `file:in.json` is read: name another"):
             run_here(endpoints(tmp_path, text))
     assert (tmp_path / "in.json").read_text(encoding="utf-8") == '[{"x": 1}]'
+
+
+def test_what_is_configured_is_no_goal_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "in.json").write_text('[{"x": 1}]', encoding="utf-8")
+    text = "@from(file:in.json) { p(x). } q(x) :- p(x). @to(file:out.json) { p } @to(file:$goal) { q }"
+    for goal in ("out.json", str(tmp_path / "out.json"), "out.json/part.json"):
+        monkeypatch.setenv("goal", goal)
+        with pytest.raises(PipelineFailed, match=r"`file:\$goal` and `file:out.json` are the same file, or one is"):
+            run_here(endpoints(tmp_path, text))
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_what_is_configured_is_no_pattern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "in.json").write_text('[{"x": 1}]', encoding="utf-8")
+    monkeypatch.setenv("goal", "out/*.json")
+    with pytest.raises(PipelineFailed, match=r"^`file:\$goal` is a pattern, and no goal: name a file or a folder$"):
+        run_here(endpoints(tmp_path, "@from(file:in.json) { p(x). } @to(file:$goal) { p }"))
+    assert not (tmp_path / "out").exists()

@@ -159,6 +159,52 @@ def test_a_crash_after_a_document_was_kept_neither_doubles_nor_replaces_it(tmp_p
     assert [file.read_bytes() for file in sorted(folder.iterdir())] == [b'{"id": 1}', b'{"id": 2}']
 
 
+def test_documents_are_removed_and_their_numbers_never_given_again(tmp_path: Path, there: Service) -> None:
+    program = compile_pipeline(_written(tmp_path, READ, there))
+    folder = tmp_path / "polled" / "source0"
+    for number in (1, 2):
+        there.document = b'{"id": %d}' % number
+        Polled(program.sources[0].endpoint, folder).poll()
+    assert Polled(program.sources[0].endpoint, folder).forget(["000000001", "000000002"]) == []
+    assert Polled(program.sources[0].endpoint, folder).forget(["000000001"]) == []  # it crashed, and tries again
+    assert list(folder.iterdir()) == []
+    assert not Polled(program.sources[0].endpoint, folder).poll()  # it is still the same document
+    there.document = b'{"id": 3}'
+    assert Polled(program.sources[0].endpoint, folder).poll()
+    assert [file.name for file in folder.iterdir()] == ["000000003"]
+
+
+def test_a_document_stays_until_its_number_is_noted(tmp_path: Path, there: Service) -> None:
+    program = compile_pipeline(_written(tmp_path, READ, there))
+    folder = tmp_path / "polled" / "source0"
+    there.document = b'{"id": 1}'
+    Polled(program.sources[0].endpoint, folder).poll()
+    folder.with_suffix(".json").unlink()  # as if it had never been written
+    assert Polled(program.sources[0].endpoint, folder).forget(["000000001"]) == ["000000001"]
+    assert [file.name for file in folder.iterdir()] == ["000000001"]
+
+
 def _written(folder: Path, text: str, there: Service) -> Path:
     (folder / "p.lila").write_text(text.replace("SERVICE", there.url), encoding="utf-8")
     return folder / "p.lila"
+
+
+@pytest.mark.parametrize("uri", ["twitter:$all", "http:$all", "http:$rest", "twitter:ADDRESS"])
+def test_an_address_may_be_configured(
+    uri: str, tmp_path: Path, there: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("all", f"{there.url}/orders")
+    monkeypatch.setenv("rest", f"{there.url}/orders".removeprefix("http:"))
+    there.document = b'{"id": 1}'
+    uri = uri.replace("ADDRESS", f"{there.url}/orders")
+    run(tmp_path, f"@from({uri}) {{ o(id: integer). }}\n@to({uri}) {{ o }}\n", there)
+    assert [(path, body) for path, _, body in there.posted] == [("/orders", '[\n  {"id": 1}\n]\n')]
+
+
+def test_a_secure_address_stays_secure(tmp_path: Path, there: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("all", there.url)
+    with pytest.raises(
+        PipelineFailed, match=r"^`https:\$all` is no address of a service: it begins with `https://`, and"
+    ):
+        run(tmp_path, "@from(https:$all) { o(id: integer). }\n@to(out.jsonl) { o }\n", there)
+    assert there.asked == []

@@ -11,10 +11,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import reduce
 from pathlib import Path
-from typing import Generic, TypeVar
 from uuid import uuid4
 
 from pyspark.errors import StreamingQueryException
@@ -31,9 +31,10 @@ from demaq.pipelines.optimise import optimise
 from demaq.pipelines.plan import print_plan
 from demaq.pipelines.plan.steps import Gather, Plan
 from demaq.pipelines.planner import plan_program
-from demaq.pipelines.program import Enricher, Source
+from demaq.pipelines.program import Source
 from demaq.pipelines.running.batches import Progress
-from demaq.pipelines.running.endpoints import QUEUE, SERVICES, Endpoints
+from demaq.pipelines.running.configured import seen
+from demaq.pipelines.running.endpoints import QUEUE, SERVICES, SPARK, Endpoints, is_table
 from demaq.pipelines.running.memory import MESSAGE_SIZE, SMALL, load_here, note_refused, read_here, some_wrong
 from demaq.pipelines.running.memory import in_order as rows_in_order
 from demaq.pipelines.running.memory import read_errors as read_errors_here
@@ -42,16 +43,22 @@ from demaq.pipelines.running.polling import EVERY as POLL_EVERY
 from demaq.pipelines.running.polling import Polled
 from demaq.pipelines.running.report import Done, Wrong, refusal
 from demaq.pipelines.running.rows import Compiled, RowBatch, RowChannel
-from demaq.pipelines.vocabulary import EVERY
-from demaq.spark.pipelines.endpoints import in_order, load, read, read_errors, told
+from demaq.pipelines.running.topics import stretches
+from demaq.pipelines.vocabulary import EVERY, KAFKA
+from demaq.spark.pipelines.endpoints import in_order, read_errors, told
 from demaq.spark.pipelines.files import PROBLEMS, without_gaps
 from demaq.spark.pipelines.state import ARRIVAL, Channel
+from demaq.spark.pipelines.streams.databases import Once
+from demaq.spark.pipelines.streams.enriching import Enriching
 from demaq.spark.pipelines.streams.frames import FrameBatch
 from demaq.spark.pipelines.streams.progress import Checkpoint
+from demaq.spark.pipelines.streams.tables import New, Tables, known_types, local_name, new_rows, with_types
+from demaq.spark.pipelines.topics import SparkTopics, new_stretches
+from demaq.spark.pipelines.topics import told as told_of_topics
 from demaq.spark.starting import is_gone
 
-Facts = TypeVar("Facts")
 _FILES_AT_ONCE = 1000
+_NOTE = "stream.json"  # what a stream began with
 _LOOK = 0.1  # seconds after which it is looked whether to stop
 _FILE_SCHEMA = "path string, modificationTime timestamp, length bigint, content binary"
 _SOURCE, _PATH = "source", "path"
@@ -71,20 +78,21 @@ class Stream:
         small: int = SMALL,
         tell: Callable[[Done], None] = lambda _done: None,
     ) -> None:
-        self._program = endpoints.program
         self._spark = spark
-        self._endpoints = endpoints
-        self._plan: Plan = optimise(plan_program(endpoints.program))
         self._folder = checkpoint
-        self._checkpoint = Checkpoint(checkpoint / "batches", self._plan)
+        endpoints = replace(endpoints, topics=SparkTopics(spark))
+        self._types = known_types(endpoints, checkpoint / _NOTE, spark)
+        self._endpoints = endpoints = with_types(endpoints, self._types)
+        self._tables = Tables(spark, endpoints)
+        self._program = endpoints.program
+        self._plan: Plan = optimise(plan_program(endpoints.program))
+        self._checkpoint = Checkpoint(checkpoint.absolute() / "batches", self._plan)
         self._is_strict = is_strict
         self._tell = tell
         self._small = small
         self._compiled = Compiled()
         self._here = Enriching(self._endpoints, lambda enricher: load_here(self._endpoints, enricher))
-        self._there = Enriching(
-            self._endpoints, lambda enricher: load(spark, self._endpoints, enricher), lambda found: found[1].release()
-        )
+        self._there = Enriching(self._endpoints, self._tables.load, self._tables.release)
         self._sinks = {sink.id: sink for sink in endpoints.program.sinks}
         self._error: Exception | None = None
         self._folders: dict[str, str] = {}  # in which files are meant by a pattern, by source
@@ -92,15 +100,13 @@ class Stream:
 
     def _begin(self) -> None:
         """Is all that is needed there, and is it the same pipeline as before?"""
-        self._endpoints.check()
-        if self._endpoints.tables:
-            raise PipelineFailed(f"`{self._endpoints.tables[0].shown}` cannot be part of a stream in this version")
-        note, digest = self._folder / "stream.json", hashlib.sha256(print_plan(self._plan).encode()).hexdigest()
+        note, digest = self._folder / _NOTE, hashlib.sha256(print_plan(self._plan).encode()).hexdigest()
         is_new = not note.exists()
         self._endpoints.check_growing(is_new=is_new)
         if is_new:
             self._folder.mkdir(parents=True, exist_ok=True)
-            begun = {"pipeline": self._program.name, "digest": digest, "id": uuid4().hex}
+            types = [[*parameter, type_.value] for parameter, type_ in self._types.items()]
+            begun = {"pipeline": self._program.name, "digest": digest, "id": uuid4().hex, "types": types}
             write_whole(note, json.dumps(begun).encode())
         known = json.loads(note.read_text(encoding="utf-8"))
         if known["digest"] != digest:
@@ -172,7 +178,8 @@ class Stream:
         """Do all that is there. Nothing will come any more: what waits for others no longer does."""
         self.run_until_idle()
         last = self._checkpoint.last()
-        self._run_batch(last + 1, last, {}, ended=True)  # and nothing is noted: the number may still be Spark's
+        self._run_batch(last + 1, last, {}, {}, ended=True)  # and nothing is noted: the number may still be Spark's
+        self._endpoints.write_what_is_missing()
         (self._folder / "complete").write_text("", encoding="utf-8")
 
     def _writer(self) -> DataStreamWriter:
@@ -180,12 +187,21 @@ class Stream:
         if not found:
             raise PipelineFailed("a stream needs a source: the pipeline has none")
         has_times = any(isinstance(step, Gather) and step.time is not None for step in self._plan.steps)
-        names = reduce(DataFrame.union, [*found, self._ticks()] if has_times else found)
+        names = reduce(
+            lambda one, other: one.unionByName(other, allowMissingColumns=True),
+            [*found, self._ticks()] if has_times else found,
+        )
         writer = names.writeStream.foreachBatch(self._on_batch).queryName(self._program.name)
-        return writer.option("checkpointLocation", str(self._folder / "spark"))
+        return writer.option("checkpointLocation", str(self._folder.absolute() / "spark"))
 
     def _new(self, source: Source) -> DataFrame:
-        """The names of what is new: of files, or the positions of messages, which are names in their order."""
+        """The names of what is new, in their order: of files, of stretches of topics, or the positions of messages.
+        Rows have none, and come themselves, in a column that is called like the source."""
+        if source.endpoint.scheme == KAFKA:
+            return new_stretches(self._spark, source, self._endpoints.resolved(source.endpoint))
+        if source.endpoint.scheme == SPARK:
+            rows = new_rows(self._spark, self._endpoints.resolved(source.endpoint))
+            return rows.select(F.lit(source.id).alias(_SOURCE), F.lit("").alias(_PATH), F.struct("*").alias(source.id))
         if source.endpoint.scheme != QUEUE:
             return self._new_files(source)
         queues = self._endpoints.queues_of(source)
@@ -201,10 +217,11 @@ class Stream:
         if not path.is_dir():
             folder = path.parent
             if not folder.is_dir():
-                raise PipelineFailed(f"there is no folder `{folder}`, in which new files of a stream would be found")
+                shown = seen(str(folder), self._endpoints.resolved(source.endpoint))
+                raise PipelineFailed(f"there is no folder `{shown}`, in which new files of a stream would be found")
             self._folders[source.id] = os.path.realpath(folder)
             reader, path = reader.option("pathGlobFilter", path.name), folder
-        return reader.load(str(path)).select(F.lit(source.id).alias(_SOURCE), _PATH)
+        return reader.load(str(path.absolute())).select(F.lit(source.id).alias(_SOURCE), _PATH)
 
     def _ticks(self) -> DataFrame:
         """So that there are batches when nothing comes: time goes on."""
@@ -214,20 +231,28 @@ class Stream:
     def _await(self, query: StreamingQuery) -> None:
         try:
             query.awaitTermination()
-        except StreamingQueryException:
-            if self._error is not None:
-                raise self._error from None
-            raise
+        except StreamingQueryException as error:
+            first = self._error or error
+            found = told_of_topics(first, self._endpoints)
+            if found is first:
+                raise first from None
+            raise PipelineFailed(f"{found}; the stream goes on where it ended when it is begun again") from error
 
     def _on_batch(self, frame: DataFrame, number: int) -> None:
         if self._checkpoint.has(number):
             return  # it was done, and Spark does not know
         try:
             names: dict[str, list[str]] = {}
-            for source, path in sorted(tuple(row) for row in frame.where(F.col(_SOURCE) != "").collect()):
-                if self._is_meant(source, _local(path)):
-                    names.setdefault(source, []).append(_local(path))
-            self._run_batch(number, number - 1, names, ended=False)
+            named = frame.where(F.col(_PATH) != "").select(_SOURCE, _PATH)
+            for source, path in sorted(tuple(row) for row in named.collect()):
+                if self._is_meant(source, local_name(path)):
+                    names.setdefault(source, []).append(local_name(path))
+            rows = {
+                source.id: own.persist()
+                for source in self._endpoints.sources
+                if source.endpoint.scheme == SPARK and not (own := _rows_of(source, frame)).isEmpty()
+            }
+            self._run_batch(number, number - 1, names, rows, ended=False)
         except Exception as error:
             self._error = error  # Spark would tell of it in its own way
             raise
@@ -239,14 +264,29 @@ class Stream:
 
     # A batch
 
-    def _run_batch(self, number: int, before: int, names: Mapping[str, list[str]], *, ended: bool) -> None:
+    def _run_batch(
+        self,
+        number: int,
+        before: int,
+        names: Mapping[str, list[str]],
+        rows: Mapping[str, DataFrame],
+        *,
+        ended: bool,
+    ) -> None:
         start = time.monotonic()
         done, progress = Done(number), self._checkpoint.load(before)
+        for source_id, polled in self._polled.items():  # what the batch before has read is not read again
+            read_now = [os.path.basename(name) for name in names.get(source_id, ())]
+            progress.polled[source_id] = [*polled.forget(progress.polled.get(source_id, [])), *read_now]
         sources = [source for source in self._program.sources if names.get(source.id)]
         size = self._checkpoint.size(before) + sum(_size(source, names[source.id]) for source in sources)
         size += sum(bytes_of(self._endpoints.names(enricher)) for enricher in self._program.enrichers)
-        run = self._in_memory if size <= self._small else self._on_spark
-        run(done, progress, before, [(source, names[source.id]) for source in sources], ended)
+        named = [(source, names[source.id]) for source in sources]
+        if size <= self._small and not rows and not self._tables.are_in(sources):
+            self._in_memory(done, progress, before, named, ended)
+        else:
+            with_rows = [(source, rows[source.id]) for source in self._program.sources if source.id in rows]
+            self._on_spark(done, progress, before, [*named, *with_rows], ended)
         done.seconds = time.monotonic() - start
         if done.messages or done.wrong or any(done.sent.values()):
             self._tell(done)
@@ -262,11 +302,15 @@ class Stream:
             wrong += problems if is_new else []
 
         def deliver(sink: str, parts: Mapping[str, Sequence[Row]]) -> None:
+            once = self._once(sink, done, ended)
+            if is_table(self._sinks[sink].endpoint):
+                done.sent[sink] = self._tables.add(self._sinks[sink], self._tables.framed(parts), once)
+                return
             done.sent[sink] = self._endpoints.add(
                 self._sinks[sink],
                 rows_in_order(parts, self._shapes(sink)),
                 progress.lengths,
-                self._once(sink, done, ended),
+                once.key,
             )
 
         batch = RowBatch(
@@ -294,15 +338,18 @@ class Stream:
         self._finish(batch, done)
 
     def _on_spark(
-        self, done: Done, progress: Progress, before: int, new: list[tuple[Source, list[str]]], ended: bool
+        self, done: Done, progress: Progress, before: int, new: list[tuple[Source, New]], ended: bool
     ) -> None:
         now = datetime.now(UTC)
 
         def deliver(sink: str, parts: Mapping[str, DataFrame]) -> None:
             kept = {relation: frame.persist() for relation, frame in parts.items()}
-            done.sent[sink] = self._endpoints.add(
-                self._sinks[sink], in_order(kept, self._shapes(sink)), progress.lengths, self._once(sink, done, ended)
-            )
+            once = self._once(sink, done, ended)
+            if is_table(self._sinks[sink].endpoint):
+                done.sent[sink] = self._tables.add(self._sinks[sink], kept, once)
+            else:
+                found = in_order(kept, self._shapes(sink))
+                done.sent[sink] = self._endpoints.add(self._sinks[sink], found, progress.lengths, once.key)
             for frame in kept.values():
                 frame.unpersist()
 
@@ -323,9 +370,9 @@ class Stream:
             deliver=deliver,
         )
         readings = []
-        for source, names in new:
+        for source, what in new:
             first = progress.counts.get(source.id, 0)
-            reading = read(self._spark, self._endpoints, source, names, first)
+            reading = self._tables.read(source, what, first)
             readings.append(reading)
             problems.append(reading.problems)
             found = without_gaps(reading.channel, first)
@@ -351,46 +398,20 @@ class Stream:
         if not batch.ended:
             self._checkpoint.save(done.number, batch.progress, kept)
 
-    def _once(self, sink: str, done: Done, ended: bool) -> tuple[str, int]:
+    def _once(self, sink: str, done: Done, ended: bool) -> Once:
         """What a batch sends to a goal has a name and a number, by which it is known if it comes again."""
         name = f"stream {self._id} to {sink}"
-        return (f"{name}, the end", 0) if ended else (name, done.number)
+        return Once(f"{name}, the end", 0, is_end=True) if ended else Once(name, done.number)
 
     def _shapes(self, sink: str) -> tuple[Shape, ...]:
         return self._endpoints.shapes(self._sinks[sink])
 
 
 def _size(source: Source, names: Sequence[str]) -> int:
+    if source.endpoint.scheme == KAFKA:
+        return sum(stretch.size for stretch in stretches(names))
     return MESSAGE_SIZE * len(names) if source.endpoint.scheme == QUEUE else bytes_of(names)
 
 
-class Enriching(Generic[Facts]):
-    """The facts of enrichers, read again if their files have changed."""
-
-    def __init__(
-        self,
-        endpoints: Endpoints,
-        load: Callable[[Enricher], Facts],
-        forget: Callable[[Facts], None] = lambda _facts: None,
-    ) -> None:
-        self._endpoints = endpoints
-        self._load = load
-        self._forget = forget
-        self._known: dict[str, tuple[object, Facts]] = {}
-
-    def current(self, enricher: Enricher) -> tuple[Facts, bool]:
-        """What there is now, and whether it was read just now."""
-        names = self._endpoints.names(enricher)
-        version = [(name, os.stat(name).st_mtime_ns, os.stat(name).st_size) for name in names]
-        known = self._known.get(enricher.id)
-        if known is not None and known[0] == version:
-            return known[1], False
-        if known is not None:
-            self._forget(known[1])
-        self._known[enricher.id] = (version, self._load(enricher))
-        return self._known[enricher.id][1], True
-
-
-def _local(path: str) -> str:
-    """The name of a file that Spark has found."""
-    return path.removeprefix("file:").replace("//", "/", 1) if path.startswith("file:") else path
+def _rows_of(source: Source, frame: DataFrame) -> DataFrame:
+    return frame.where(F.col(_SOURCE) == source.id).select(f"`{source.id}`.*")

@@ -1,0 +1,257 @@
+"""Messages that are read, evaluated and written by one worker: the same files as in memory, and the same numbers."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import Phase, given, settings
+
+from demaq.pipelines.errors import PipelineFailed
+from demaq.pipelines.evaluate import Input, evaluate
+from demaq.pipelines.optimise import optimise
+from demaq.pipelines.plan import Plan
+from demaq.pipelines.plan.nodes import Distinct, Load, Node, Pair, Scan
+from demaq.pipelines.plan.steps import Define, Part, Send
+from demaq.pipelines.plan.walk import below, each_node, nodes, reads, rewritten
+from demaq.pipelines.planner import plan_program
+from demaq.pipelines.running.endpoints import Endpoints
+from demaq.pipelines.running.memory import run_here
+from demaq.spark.pipelines import inside
+from demaq.spark.pipelines.columnar import Evaluation, arrow_type, can_evaluate
+from demaq.spark.pipelines.pipeline import Pipeline
+from demaq.spark.pipelines.values import MESSAGE, decoder, encoder, place
+from property.effort import scaled
+from property.pipelines.programs import Case, cases
+from property.pipelines.test_plans_agree import compiled, given_input
+
+SOURCE = "@from(file:in.jsonl) { p(k: integer, name: text, any, day: date, x: double, yes: boolean). }"
+ENRICHER = "@enrich(file:more.json) { e(name: text, more: text). }"
+FACTS = 'known(1, "a"). known(2, "b").'
+PROGRAMS = {
+    "filter": 'r(k, name) :- p(k, name, _, _, _, _), k > 3, name != "b".',
+    "text": 'r(name, k) :- p(k, name, _, _, _, _), contains(name, "a"), not startswith(name, "ab").',
+    "any": "r(any, k) :- p(k, _, any, _, _, _), known(k, _).",
+    "number": "r(any, k) :- p(k, _, any, _, _, _), any != 2.",
+    "types": "r(day, x, yes, k) :- p(k, _, _, day, x, yes), yes = true, x >= 1.5, day < 2024-06-01.",
+    "constants": 'r("c", 7, k) :- p(k, "a", _, _, _, _).',
+    "union": "r(name, k) :- p(k, name, _, _, _, _), k > 5. r(name, k) :- p(k, name, _, _, _, _), k < 7.",
+    "twice": "r(a, b) :- p(k, a, _, _, _, _), p(k, b, _, _, _, _).",
+    "enriched": "r(name, more, k) :- p(k, name, _, _, _, _), e(name, more).",
+    "without": "r(name, k) :- p(k, name, _, _, _, _), not e(name, _).",
+    "facts": "r(k, name) :- p(k, _, _, _, _, _), known(k, name).",
+    "steps": """
+        s(k, name) :- p(k, name, _, _, _, _), k > 1. t(k) :- s(k, _).
+        u(k) :- t(k), k > 6. r(k, name) :- s(k, name), not u(k).
+    """,
+}
+GOALS = {"json": "out.json", "lines": "out.jsonl", "csv": "out.csv"}
+
+
+@pytest.fixture(autouse=True)
+def parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("demaq.pipelines.running.parts._PART", 1500)  # there are several
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many parts each run had that was done so."""
+    found: list[int] = []
+    run = inside.run_inside
+
+    def noted(*given: Any) -> Any:
+        found.append(given[2].parts)
+        return run(*given)
+
+    monkeypatch.setattr("demaq.spark.pipelines.pipeline.run_inside", noted)
+    return found
+
+
+@contextmanager
+def elsewhere(*_: Any) -> Iterator[None]:
+    """Workers are on other machines."""
+    yield None
+
+
+def fact(n: int) -> dict[str, Any]:
+    names, anything = ("a", "b", "ab", "ça", 'q"x'), (1, 2, "2", True, 2.5, None)
+    return {
+        "k": n % 9,
+        "name": names[n % 5],
+        "any": anything[n % 6],
+        "day": f"2024-0{n % 9 + 1}-1{n % 10}",
+        "x": n / 4 + 0.1,
+        "yes": n % 2 == 0,
+    }
+
+
+def lines(*, broken: bool) -> str:
+    """Of one fact or of several, of which some are the same; and some that are none."""
+    texts = [json.dumps(fact(n)) for n in range(30)]
+    texts += [json.dumps([fact(n % 7 + m) for m in range(n % 5)], ensure_ascii=False) for n in range(30)]
+    texts += ["", "  ", '{"k": 3, "name": null}'] + (["{", '{"k": "no"}', "[1]"] if broken else [])
+    return "\n".join(texts * 3)
+
+
+def run_both(spark: Any, folder: Path, text: str) -> dict[str, bytes]:
+    (folder / "p.lila").write_text(text, encoding="utf-8")
+    (folder / "more.json").write_text('[{"name": "a", "more": "A"}, {"name": "b", "more": "B"}, {"more": "C"}]')
+    pipeline = Pipeline(folder / "p.lila")
+    ran = pipeline.execute(spark)
+    found = {path.name: path.read_bytes() for path in folder.glob("out*")}
+    here = run_here(Endpoints(pipeline.program, folder))
+    assert {path.name: path.read_bytes() for path in folder.glob("out*")} == found
+    assert (ran.sent, ran.messages, ran.wrong_number) == (here.sent, here.messages, here.wrong_number)
+    assert {name: here.facts[name] for name in ran.facts} == ran.facts
+    assert [(each.line, each.reason) for each in ran.wrong] == [(each.line, each.reason) for each in here.wrong]
+    return found
+
+
+@pytest.mark.parametrize("goal", GOALS.values(), ids=GOALS)
+@pytest.mark.parametrize("rules", PROGRAMS.values(), ids=PROGRAMS)
+def test_the_same_files_as_in_memory(spark: Any, tmp_path: Path, seen: list[int], rules: str, goal: str) -> None:
+    (tmp_path / "in.jsonl").write_text(lines(broken=True), encoding="utf-8")
+    found = run_both(spark, tmp_path, f"{SOURCE} {ENRICHER} {FACTS} {rules} @to(file:{goal}) {{ r }}")
+    assert seen[0] > 3
+    assert len(found[goal].splitlines()) > 5
+
+
+@pytest.mark.parametrize("goal", GOALS.values(), ids=GOALS)
+def test_several_goals_on_other_machines(
+    spark: Any, tmp_path: Path, seen: list[int], monkeypatch: pytest.MonkeyPatch, goal: str
+) -> None:
+    monkeypatch.setattr(inside, "_aside", elsewhere)
+    monkeypatch.setattr(inside, "_AT_ONCE", 7)
+    (tmp_path / "in.jsonl").write_text(lines(broken=True), encoding="utf-8")
+    rules = "small(k, name) :- p(k, name, _, _, _, _), k < 4. large(k, name) :- p(k, name, _, _, _, _), k >= 4."
+    goals = f"@to(file:{goal}) {{ small }} @to(file:out-{goal}) {{ large }}"
+    run_both(spark, tmp_path, f"{SOURCE} {rules} {goals}")
+    assert seen
+    assert (tmp_path / f"out-{goal}").stat().st_size > 100
+
+
+def test_whole_files_and_relations_inside_of_others(spark: Any, tmp_path: Path, seen: list[int]) -> None:
+    (tmp_path / "in").mkdir()
+    for n in range(5):
+        document = {"order": [{"id": m, "item": [{"what": "x"}, {"what": f"y{n}"}]} for m in range(n)]}
+        (tmp_path / "in" / f"{n}.json").write_text(json.dumps(document))
+    text = """
+    @from(file:in, json) { order(uid, id: integer). item(parentId, what: text). }
+    r(id, what) :- order(o, id), item(o, what), what != "x".
+    @to(file:out.json) { r }
+    """
+    found = run_both(spark, tmp_path, text)
+    assert seen == [1]
+    assert b'"y4"' in found["out.json"]
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "{\n"])
+def test_nothing_is_there(spark: Any, tmp_path: Path, seen: list[int], content: str) -> None:
+    (tmp_path / "in.jsonl").write_text(content)
+    rule = "r(k) :- p(k, _, _, _, _, _)."
+    assert run_both(spark, tmp_path, f"{SOURCE} {rule} @to(file:out.json) {{ r }}") == {"out.json": b"[]\n"}
+    assert seen
+
+
+def test_strictly(spark: Any, tmp_path: Path, seen: list[int]) -> None:
+    """Neither goal appears, and nothing is left beside them."""
+    (tmp_path / "in.jsonl").write_text(lines(broken=True), encoding="utf-8")
+    rules = "r(k) :- p(k, _, _, _, _, _). s(k) :- r(k)."
+    (tmp_path / "p.lila").write_text(f"{SOURCE} {rules} @to(file:out.json) {{ r }} @to(file:out.csv) {{ s }}")
+    with pytest.raises(PipelineFailed, match=r"in\.jsonl, line"):
+        Pipeline(tmp_path / "p.lila").execute(spark, is_strict=True)
+    assert seen
+    assert {path.name for path in tmp_path.iterdir()} == {"in.jsonl", "p.lila"}
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "r(k, y) :- p(k, _, _, _, _, _), y := k + 1.",
+        "r(k, n) :- p(k, _, _, _, _, _), n := count(p(k, _, _, _, _, _)).",
+        "r(a, b) :- p(a, _, _, _, _, _), p(b, _, _, _, _, _). r(a, c) :- r(a, b), r(b, c).",
+        "@split() { ?-p(k, _, _, _, _, _). } r(k) :- p-split(k, _, _, _, _, _).",
+    ],
+)
+def test_spark_does_what_cannot_be_done_so(spark: Any, tmp_path: Path, seen: list[int], rules: str) -> None:
+    (tmp_path / "in.jsonl").write_text(lines(broken=False), encoding="utf-8")
+    run_both(spark, tmp_path, f"{SOURCE} {rules} @to(file:out.json) {{ r }}")
+    assert not seen
+
+
+def table(columns: Any, rows: Any, *, numbered: bool) -> pa.Table:
+    """Facts as workers have them."""
+    first = 1 if numbered else 0
+    arrays = [pa.array([row[0] for row in rows], pa.int64())] if numbered else []
+    for at, column in enumerate(columns):
+        encode: Callable[[Any], Any] = encoder(column.type)
+        arrays.append(pa.array([encode(row[at + first]) for row in rows], arrow_type(column.type)))
+    return pa.table(arrays, names=[*[MESSAGE][:first], *(place(at) for at in range(len(columns)))])
+
+
+def alone(node: Node, defined: dict[str, Define]) -> Plan:
+    """A plan that sends what a node gives, after the steps that define what it reads."""
+    needed: dict[str, Define] = {}
+
+    def need(node: Node) -> None:
+        for read in reads(node):
+            if read.relation in defined and read.relation not in needed:
+                need(defined[read.relation].node)
+                needed[read.relation] = defined[read.relation]
+
+    need(node)
+    send = Send(sink="to", inputs=node.channels, parts=(Part("r", Distinct(node)),))
+    return Plan(name="alone", steps=(*needed.values(), send))
+
+
+def tables(plan: Plan, given: Input) -> dict[tuple[str, str], pa.Table]:
+    found = {}
+    for leaf in (leaf for step in plan.steps for node in nodes(step) for leaf in below(node)):
+        if isinstance(leaf, Scan):
+            rows = given.sources[leaf.channel].facts.get(leaf.relation, ())
+            found[leaf.channel, leaf.relation] = table(leaf.parameters, list(rows), numbered=True)
+        elif isinstance(leaf, Load):
+            rows = given.enrichers[leaf.enricher].get(leaf.relation, ())
+            found[leaf.enricher, leaf.relation] = table(leaf.parameters, list(rows), numbered=False)
+    return found
+
+
+def unpaired(node: Node) -> Node:
+    """As if all messages had partners."""
+    return rewritten(node, lambda each: each.input if isinstance(each, Pair) else each)
+
+
+def compare(node: Node, defined: dict[str, Define], given: Input) -> bool:
+    """Is a node known here, and what it reads? Then it gives what it gives in memory."""
+    plan = alone(node, defined)
+    unknown = {read.relation for step in plan.steps for each in nodes(step) for read in reads(each)} - defined.keys()
+    if not node.channels or unknown or not can_evaluate(plan):
+        return False
+    found = Evaluation(tables(plan, given)).run(plan)["to"]["r"]
+    decoders = [lambda value: value, *(decoder(column.type) for column in node.columns)]
+    columns = zip(decoders, found.columns, strict=True)
+    rows = set(zip(*([decode(value) for value in column.to_pylist()] for decode, column in columns), strict=True))
+    assert rows == set(evaluate(plan, given).sent["to"]["r"])
+    return True
+
+
+def test_random_programs() -> None:
+    """All parts of their plans that are known."""
+    compared: Counter[str] = Counter()
+
+    @settings(max_examples=scaled(100), phases=(Phase.explicit, Phase.generate), deadline=None)
+    @given(cases())
+    def run(case: Case) -> None:
+        plan = optimise(plan_program(compiled(case)))
+        input_ = given_input(case, case.sources)
+        steps = each_node(plan, unpaired).steps
+        defined = {step.relation: step for step in steps if isinstance(step, Define)}
+        for each in (each for step in steps for node in nodes(step) for each in below(node)):
+            compared[type(each).__name__] += compare(each, defined, input_)
+
+    run()
+    assert all(compared[kind] for kind in ("Scan", "Select", "Project", "Distinct", "Join", "AntiJoin")), compared

@@ -1,0 +1,92 @@
+"""How Spark starts, and ends."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from demaq.spark.session import SparkUnavailable, session_at
+
+MASTERS = """
+from demaq.spark.session import session_at
+
+for where in ("local[1]", "auto"):
+    session = session_at(where, {"spark.ui.enabled": "false", "spark.master": "local[2]"})
+    print(session.master, session.spark.sparkContext.master)
+    session.close()
+"""
+
+
+def test_the_master_that_is_named_counts_and_not_that_of_the_settings() -> None:
+    done = subprocess.run([sys.executable, "-c", MASTERS], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["local[1] local[1,8]", "local[2] local[2,8]"]
+
+
+REASONS = """
+from demaq.spark.session import Session, SparkUnavailable
+
+for master, settings in (("yarn", {}), ("local[1]", {"spark.memory.fraction": "much"})):
+    session = Session(master, settings)
+    try:
+        session.spark
+    except SparkUnavailable as error:
+        print(error)
+"""
+
+
+def test_why_spark_does_not_start_is_told_in_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    done = subprocess.run([sys.executable, "-c", REASONS], capture_output=True, text=True, check=True)
+    yarn, local = done.stdout.split("Spark does not start with the master ")[1:]
+    assert yarn.startswith(
+        "`yarn`: When running with master 'yarn' either HADOOP_CONF_DIR or YARN_CONF_DIR must be set"
+    )
+    assert local.startswith("`local[1]`: Illegal value for config key spark.memory.fraction: For input string")
+    assert "\tat " not in done.stdout
+
+
+@pytest.mark.parametrize("place", ["mesos://host:5050", "local[0]", "local[1**]", "local[]", "nonsense", "spark://"])
+def test_what_is_no_place_for_spark_is_refused(place: str) -> None:
+    sentence = re.escape(f"`{place}` is no place for Spark: write `auto`, `off`, `local[2]`")
+    with pytest.raises(SparkUnavailable, match=sentence):
+        session_at(place, {})
+    with pytest.raises(SparkUnavailable, match=sentence):
+        session_at("auto", {"spark.master": place})
+    for right in ("local", "local[*]", "local[*,4]", "local-cluster[2,1,1024]", "k8s://https://host:443"):
+        assert session_at(right, {}) is not None
+
+
+SESSIONS = """
+import psutil
+from pyspark.sql import SparkSession
+from demaq.spark.session import Session, SparkUnavailable
+
+def javas():
+    return sum(each.name() == "java" for each in psutil.Process().children(recursive=True))
+
+def started(settings):
+    session = Session("local[1]", {"spark.ui.enabled": "false", **settings})
+    try:
+        print("which" if session.spark._jvm.java.lang.System.getProperty("which") == "this" else "another", javas())
+    except SparkUnavailable as error:
+        print(str(error).partition(":")[0], javas())
+    session.close()
+    print("closed", javas())
+
+started({"spark.master": "local[1]", "spark.memory.fraction": "much"})
+SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate().stop()  # leaves its Java
+started({"spark.driver.extraJavaOptions": "-Dwhich=this"})
+"""
+
+
+def test_a_session_has_its_own_java() -> None:
+    """Also after one that did not start, and beside one that somebody has stopped."""
+    done = subprocess.run([sys.executable, "-c", SESSIONS], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "Spark does not start with the master `local[1]` 0",
+        "closed 0",
+        "which 1",
+        "closed 0",
+    ]
