@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from demaq.spark.starting import running
 from docs.fences import DOCS, PAGES, blocks, fences, links, name_of
 from docs.story import tell
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_examples_of_a_page(page: Path, tmp_path: Path) -> None:
+    was_running = running() is not None
     wrong = tell(page, blocks(page), tmp_path)
     assert not wrong, "\n\n".join(wrong)
+    assert was_running or running() is None, "the page leaves a session of Spark open, and other tests would run in it"
     for picture in _pictures(page):
         if picture.parent.name == "patterns":
             continue
