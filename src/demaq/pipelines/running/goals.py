@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from demaq.diagnostics import DemaqError
+from demaq.files import write_whole
 from demaq.pipelines.documents import Shape
 from demaq.pipelines.documents.writing import can_grow, end_of, more_pieces, pieces
 from demaq.pipelines.program import Endpoint
@@ -20,7 +21,7 @@ from demaq.pipelines.vocabulary import Format
 
 _ENDINGS = {Format.JSON: ".json", Format.CSV: ".csv", Format.XML: ".xml", Format.DATALOG: ".datalog"}
 _DIGITS = 6  # of the number of a message, in the name of its file
-_OWN = re.compile(r"\d{6,}\.(json|csv|xml|datalog)")
+_OWN = re.compile(r"\.?\d{6,}\.(json|csv|xml|datalog)")  # also one that a stream was writing when it was killed
 
 
 class GoalRefused(DemaqError):
@@ -215,9 +216,9 @@ def _added(facts: Iterable[Sent], shapes: Sequence[Shape], endpoint: Endpoint, *
 def add_files(facts: InOrder, shapes: Sequence[Shape], endpoint: Endpoint, path: Path) -> int:
     """Write a file for each message into a folder; how many messages."""
     messages = 0
-    for number, own in groupby(facts(True), itemgetter(0)):
-        name = path / _file_name(number, endpoint)
-        with appearing(name) as temporary, open(temporary, "w", encoding="utf-8") as file:
-            file.writelines(pieces(_rows(own), endpoint.format, shapes, endpoint.options))
-        messages += 1
+    with refusals(path):
+        path.mkdir(parents=True, exist_ok=True)
+        for number, text in documents(facts, shapes, endpoint):
+            write_whole(path / _file_name(number, endpoint), text.encode())
+            messages += 1
     return messages

@@ -131,3 +131,21 @@ def test_goals_that_a_stream_had_nothing_for_are_there_in_the_end(goal: str, tmp
     made.write_what_is_missing()
     made.write(made.program.sinks[0], in_order({}, SHAPES))
     assert (sorted(path.iterdir()) if path.is_dir() else path.read_bytes()) == found
+
+
+def test_what_a_stream_was_writing_when_it_was_killed_is_not_left_behind(tmp_path: Path) -> None:
+    class Killed(BaseException):
+        pass
+
+    made = endpoints(tmp_path, "folder/")
+    (sink,) = made.program.sinks
+    facts = in_order({"p": [(0, 1)]}, SHAPES)
+    with patch("os.replace", side_effect=Killed), pytest.raises(Killed):
+        made.add(sink, facts, {}, ("s", 0))
+    left = list((tmp_path / "folder").iterdir())
+    assert len(left) == 1  # else this test shows nothing
+    made.add(sink, facts, {}, ("s", 0))
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["000000.json"]
+    left[0].write_bytes(b"[")
+    made.write(sink, facts)  # a run that takes the place of the stream
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["000000.json"]
