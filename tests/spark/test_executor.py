@@ -244,6 +244,13 @@ def _is_worker(process: psutil.Process) -> bool:
         return False
 
 
+def test_whoever_evaluates_gives_way_to_the_node(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'log.db'}"
+    log_of_run(plan_at(EXAMPLES / "procurement"), url, on_spark(url), 16, procurement)
+    own = psutil.Process().nice()
+    assert {process.nice() - own for process in python_workers()} >= {10}
+
+
 def played_often(running: Running, rounds: int) -> None:
     for _ in range(rounds):
         procurement(running)
