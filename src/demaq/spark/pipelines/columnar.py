@@ -4,19 +4,21 @@ Not all nodes, conditions and types: what cannot be done here is done by Spark. 
 tables are called as the variables of nodes; where there are messages, their numbers come first.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.pandas.types import to_arrow_type
 
+from demaq.pipelines.evaluate.arithmetic import operation
 from demaq.pipelines.plan import nodes as n
-from demaq.pipelines.plan.steps import Define, Plan, Send
-from demaq.pipelines.plan.walk import below, nodes
-from demaq.pipelines.program import Compare, CompareText, Expression, Term, Variable
+from demaq.pipelines.plan.steps import Define, Fixpoint, Plan, Send
+from demaq.pipelines.plan.walk import below, nodes, reads
+from demaq.pipelines.program import Compare, CompareText, Expression, Operation, Term, Variable
 from demaq.pipelines.values import Constant, ValueType
 from demaq.pipelines.vocabulary import TextRelation
 from demaq.spark.pipelines.values import MESSAGE, encoder, place, spark_type
@@ -31,9 +33,16 @@ _COMPARED = {
     ValueType.DATE,
 }
 _FLOATING = (ValueType.DOUBLE, ValueType.NUMBER)
+_MOST_FOUND = 20_000_000  # facts of a fixpoint, some tens of bytes each,
+_MOST_ROUNDS = 300  # and rounds to find them, of some milliseconds each: what is deeper goes faster row by row
+_MUCH = 16  # times as many rows, among which it pays to look for those that are wanted
 
 Tables = Mapping[tuple[str, str], pa.Table]
 """The facts of relations, by place: of the source or an enricher, and by relation."""
+
+
+class TooMuch(Exception):
+    """Recursion that is too deep for this, or finds too much."""
 
 
 # What can be done
@@ -42,15 +51,15 @@ Tables = Mapping[tuple[str, str], pa.Table]
 def can_evaluate(plan: Plan) -> bool:
     """Is all of a plan within messages, and of what is known here?"""
     return all(
-        isinstance(step, Define | Send)
+        isinstance(step, Define | Send | Fixpoint)
         and _are_of_messages(step)
         and all(_is_known(each) for node in nodes(step) for each in below(node))
         for step in plan.steps
     )
 
 
-def _are_of_messages(step: Define | Send) -> bool:
-    return isinstance(step, Define) or all(part.node.channels for part in step.parts)
+def _are_of_messages(step: Define | Send | Fixpoint) -> bool:
+    return not isinstance(step, Send) or all(part.node.channels for part in step.parts)
 
 
 def _is_known(node: n.Node) -> bool:
@@ -64,7 +73,12 @@ def _is_known(node: n.Node) -> bool:
         return all(map(_is_known_condition, node.conditions))
     if isinstance(node, n.Project):
         return all(_is_taken(term, column.type) for column, term in node.items)
-    return isinstance(node, n.Values | n.Read | n.Distinct | n.Union)
+    if isinstance(node, n.Assign):
+        is_integer = node.column.type is ValueType.INTEGER and _is_integer(node.value)
+        return is_integer or _is_taken(node.value, node.column.type)
+    if isinstance(node, n.Spread):
+        return node.input == n.Values(node.columns, ())
+    return isinstance(node, n.Values | n.Read | n.Distinct | n.Union | n.Pair)
 
 
 def _is_taken(term: Expression, type_: ValueType) -> bool:
@@ -72,10 +86,19 @@ def _is_taken(term: Expression, type_: ValueType) -> bool:
     return isinstance(term, Constant) or (isinstance(term, Variable) and term.type is type_)
 
 
+def _is_integer(value: Expression) -> bool:
+    """An integer that can be computed here."""
+    if not isinstance(value, Operation):
+        return value.type is ValueType.INTEGER
+    return value.operator in _ARITHMETIC and len(value.operands) == 2 and all(map(_is_integer, value.operands))
+
+
 def _is_known_condition(condition: n.Condition) -> bool:
     if isinstance(condition, n.Present):
         return True
     left, right = condition.left, condition.right
+    if isinstance(left, Operation) or isinstance(right, Operation):
+        return isinstance(condition, Compare) and _is_integer(left) and _is_integer(right)
     if not isinstance(left, Variable | Constant) or not isinstance(right, Variable | Constant):
         return False
     if isinstance(condition, CompareText):
@@ -100,10 +123,14 @@ def _are_alike(operator: str, left: Term, right: Term) -> bool:
 
 @dataclass(slots=True)
 class Evaluation:
-    """`given` is what comes from outside; `relations` are defined by steps. Both are by place."""
+    """`given` is what comes from outside; `relations` are defined by steps. Both are by place. A channel that is
+    `empty` has no message; the messages of all others have the same numbers."""
 
     given: Tables
+    empty: Collection[str] = ()
     relations: dict[str, pa.Table] = field(default_factory=dict)
+    new: dict[str, pa.Table] = field(default_factory=dict)  # of a fixpoint, what the last round has found
+    _kept: "dict[int, _Kept | None]" = field(default_factory=dict)  # what is the same in all of its rounds, by node
 
     def run(self, plan: Plan) -> dict[str, dict[str, pa.Table]]:
         """What leaves, by sink and relation, with the numbers of messages. A fact may be there more than once."""
@@ -111,17 +138,87 @@ class Evaluation:
         for step in plan.steps:
             if isinstance(step, Define):
                 self.relations[step.relation] = self._by_place(step.node)
+            elif isinstance(step, Fixpoint):
+                self.relations.update(self._found(step))
             else:
                 assert isinstance(step, Send)
                 sent[step.sink] = {part.relation: self._by_place(_bag(part.node)) for part in step.parts}
         return sent
+
+    def _found(self, step: Fixpoint) -> dict[str, pa.Table]:
+        """The relations of a fixpoint, semi-naively; raises `TooMuch`."""
+        known = {each.relation: self._by_place(each.base) for each in step.relations}
+        inner = Evaluation(self.given, self.empty, {**self.relations, **known}, known)
+        rounds = 0
+        while any(table.num_rows for table in inner.new.values()):
+            rounds += 1
+            if rounds > _MOST_ROUNDS or sum(table.num_rows for table in known.values()) > _MOST_FOUND:
+                raise TooMuch
+            found = {
+                each.relation: _unknown([inner._by_place(node) for node in each.rounds], known[each.relation])
+                for each in step.relations
+            }
+            known = {name: pa.concat_tables([table, found[name]]) for name, table in known.items()}
+            inner.relations.update(known)
+            inner.new = found
+        return known
 
     def _by_place(self, node: n.Node) -> pa.Table:
         return _renamed(self.table(node), [_name(column) for column in node.columns], _places(node.columns))
 
     def table(self, node: n.Node) -> pa.Table:
         """The rows of a node."""
+        kept = self.kept(node)
+        return self._evaluated(node) if kept is None else kept.table
+
+    def kept(self, node: n.Node) -> "_Kept | None":
+        """The rows of a node that are the same in all rounds of a fixpoint, in one of which this is."""
+        if not self.new:
+            return None
+        if id(node) not in self._kept:
+            is_same = not any(read.relation in self.new for read in reads(node))
+            self._kept[id(node)] = _Kept(self._evaluated(node)) if is_same else None
+        return self._kept[id(node)]
+
+    def _evaluated(self, node: n.Node) -> pa.Table:
         return _EVALUATORS[type(node)](node, self)
+
+
+def _unknown(found: Sequence[pa.Table], known: pa.Table) -> pa.Table:
+    """The rows that are not known yet, each once."""
+    if not found:
+        return known.slice(0, 0)
+    names = known.column_names
+    every = pa.concat_tables(found).group_by(names, use_threads=False).aggregate([])
+    return every.join(known, names, join_type="left anti", use_threads=False).select(names)
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A table among whose rows others look for partners, again and again."""
+
+    table: pa.Table
+    _orders: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+
+    def near(self, other: pa.Table, common: Sequence[str]) -> pa.Table:
+        """Rows among which are all partners of those in a table that is much smaller, by integers that both have."""
+        name = next((each for each in common if each != MESSAGE and self.table.column(each).type == pa.int64()), None)
+        if name is None or other.num_rows * _MUCH > self.table.num_rows:
+            return self.table
+        order, values = self._order(name)
+        wanted = pc.unique(other.column(name)).drop_null().to_numpy(zero_copy_only=False)
+        first, end = (np.searchsorted(values, wanted, side) for side in ("left", "right"))
+        stretches = [order[start:stop] for start, stop in zip(first, end, strict=True) if start < stop]
+        return self.table.take(pa.array(np.concatenate(stretches) if stretches else order[:0]))
+
+    def _order(self, name: str) -> tuple[Any, Any]:
+        """The places of rows, by the values in a column, and these values. Null has no partner."""
+        if name not in self._orders:
+            places = pc.sort_indices(self.table, sort_keys=[(name, "ascending")], null_placement="at_end")
+            column = self.table.column(name)
+            places = places.slice(0, len(column) - column.null_count)
+            self._orders[name] = places.to_numpy(), column.take(places).to_numpy()
+        return self._orders[name]
 
 
 def _bag(node: n.Node) -> n.Node:
@@ -176,7 +273,8 @@ def _values(node: n.Values, _state: Evaluation) -> pa.Table:
 
 
 def _read(node: n.Read, state: Evaluation) -> pa.Table:
-    return _renamed(state.relations[node.relation], _places(node.columns), [_name(column) for column in node.columns])
+    found = state.new if node.version is n.Version.NEW else state.relations
+    return _renamed(found[node.relation], _places(node.columns), [_name(column) for column in node.columns])
 
 
 # One input
@@ -195,6 +293,10 @@ def _selected(table: pa.Table, conditions: Sequence[n.Condition]) -> pa.Table:
 def _holds(condition: n.Condition, table: pa.Table) -> Any:
     if isinstance(condition, n.Present):
         return pc.is_valid(table.column(_name(condition.column)))
+    if isinstance(condition.left, Operation) or isinstance(condition.right, Operation):
+        assert isinstance(condition, Compare)
+        sides = [_column(side, table, ValueType.INTEGER) for side in (condition.left, condition.right)]
+        return _COMPARISONS[condition.operator](*sides)
     type_ = next(side.type for side in (condition.left, condition.right) if isinstance(side, Variable))
     left, right = (_side(side, table, type_) for side in (condition.left, condition.right))
     if isinstance(condition, Compare):
@@ -212,13 +314,45 @@ def _side(side: Expression, table: pa.Table, type_: ValueType) -> Any:
     return pa.scalar(encoder(type_)(side.value), arrow_type(type_))
 
 
+def _column(value: Expression, table: pa.Table, type_: ValueType) -> Any:
+    """A value for each row."""
+    if isinstance(value, Operation):
+        return _computed(value, table)
+    found = _side(value, table, type_)
+    return pa.repeat(found, table.num_rows) if isinstance(value, Constant) else found
+
+
+def _computed(value: Operation, table: pa.Table) -> Any:
+    """An integer for each row. One that is too large is null."""
+    operands = [_column(operand, table, ValueType.INTEGER) for operand in value.operands]
+    try:
+        return _ARITHMETIC[value.operator](*operands)
+    except pa.ArrowInvalid:
+        compute = operation(value.operator, 2, (ValueType.INTEGER,) * 2)
+        return pa.array(map(compute, *(operand.to_pylist() for operand in operands)), pa.int64())
+
+
 def _project(node: n.Project, state: Evaluation) -> pa.Table:
     table = state.table(node.input)
     arrays = [table.column(MESSAGE)] if node.channels else []
-    for column, term in node.items:
-        found = _side(term, table, column.type)
-        arrays.append(pa.repeat(found, table.num_rows) if isinstance(term, Constant) else found)
+    arrays += [_column(term, table, column.type) for column, term in node.items]
     return pa.table(arrays, names=_layout(node))
+
+
+def _assign(node: n.Assign, state: Evaluation) -> pa.Table:
+    table = state.table(node.input)
+    more = table.append_column(_name(node.column), _column(node.value, table, node.column.type))
+    return more.filter(pc.is_valid(more.column(_name(node.column))))
+
+
+def _spread(node: n.Spread, state: Evaluation) -> pa.Table:
+    """Nothing, for each message."""
+    return state.table(node.input).add_column(0, MESSAGE, pa.array([], pa.int64()))
+
+
+def _pair(node: n.Pair, state: Evaluation) -> pa.Table:
+    table = state.table(node.input)
+    return table.slice(0, 0) if any(channel in state.empty for channel in node.channels) else table
 
 
 def _distinct(node: n.Distinct, state: Evaluation) -> pa.Table:
@@ -243,7 +377,14 @@ def _anti_join(node: n.AntiJoin, state: Evaluation) -> pa.Table:
 def _joined(node: n.Join | n.AntiJoin, state: Evaluation, kind: str) -> pa.Table:
     own = _layout(node.left)
     common = [name for name in _layout(node.right) if name in own]
-    return state.table(node.left).join(state.table(node.right), common, join_type=kind, use_threads=False)
+    left, right = state.table(node.left), state.table(node.right)
+    if kind == "inner":
+        kept_left, kept_right = state.kept(node.left), state.kept(node.right)
+        if kept_left is not None and kept_right is None:
+            left = kept_left.near(right, common)
+        elif kept_right is not None and kept_left is None:
+            right = kept_right.near(left, common)
+    return left.join(right, common, join_type=kind, use_threads=False)
 
 
 _COMPARISONS: dict[str, Callable[..., Any]] = {
@@ -253,6 +394,11 @@ _COMPARISONS: dict[str, Callable[..., Any]] = {
     ">=": pc.greater_equal,
     "=": pc.equal,
     "!=": pc.not_equal,
+}
+_ARITHMETIC: dict[str, Callable[..., Any]] = {
+    "+": pc.add_checked,
+    "-": pc.subtract_checked,
+    "*": pc.multiply_checked,
 }
 _TESTS: dict[TextRelation, Callable[..., Any]] = {
     TextRelation.CONTAINS: pc.match_substring,
@@ -266,6 +412,9 @@ _EVALUATORS: dict[type, Callable[..., pa.Table]] = {
     n.Read: _read,
     n.Select: _select,
     n.Project: _project,
+    n.Assign: _assign,
+    n.Spread: _spread,
+    n.Pair: _pair,
     n.Distinct: _distinct,
     n.Union: _union,
     n.Join: _join,

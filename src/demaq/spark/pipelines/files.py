@@ -101,7 +101,7 @@ class Reading:
 class Counted:
     messages: int
     facts: dict[str, int]
-    problems: int
+    problems: int = 0
 
 
 def read_files(

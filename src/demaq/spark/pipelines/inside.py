@@ -1,13 +1,14 @@
 """Pipelines whose messages are read, evaluated and written in one go, each part of the input by one of Spark's workers.
 
 Rules relate facts of one message, and a message is read as a whole: unless messages of several sources meet, or become
-others, nothing has to be moved between workers, and Spark need not see a fact.
+others, nothing has to be moved between workers, and Spark need not see a fact. Where several sources have one message
+each, one worker has them all.
 """
 
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -26,20 +27,21 @@ from demaq.pipelines.running.endpoints import FILE, Endpoints, is_table
 from demaq.pipelines.running.goals import appearing
 from demaq.pipelines.running.parts import bytes_of
 from demaq.pipelines.running.report import Wrong
-from demaq.spark.pipelines.columnar import Evaluation, Tables, can_evaluate
-from demaq.spark.pipelines.files import Counted, PartsReader
+from demaq.spark.pipelines.columnar import Evaluation, Tables, TooMuch, can_evaluate
+from demaq.spark.pipelines.files import Counted, PartsReader, ReadPart
 from demaq.spark.pipelines.texts import Chunk, Tally, Writer, around, can_write, columns_in_order
 
+_TEXTS = ("text", "source", "file", "reason")
 _NUMBERS = ("facts", "messages", "first", "last", "part", "line")
 _ROW = pa.schema(
     [
         ("goal", pa.int32()),
-        *((name, pa.string()) for name in ("text", "file", "reason")),
+        *((name, pa.string()) for name in _TEXTS),
         *((name, pa.int64()) for name in _NUMBERS),
     ]
 )
-_DDL = "goal int, text string, file string, reason string, " + ", ".join(f"{name} bigint" for name in _NUMBERS)
-_READ, _WRONG = -1, -2  # instead of the number of a goal
+_DDL = ", ".join(["goal int", *(f"{name} string" for name in _TEXTS), *(f"{name} bigint" for name in _NUMBERS)])
+_READ, _WRONG, _TOO_MUCH = -1, -2, -3  # instead of the number of a goal
 _SMALL = 64 * 1024 * 1024  # bytes of enrichers, which go to every worker
 _AT_ONCE = 50_000  # facts that become text together
 _COPIED = 1024 * 1024  # bytes
@@ -57,18 +59,22 @@ class Goal:
 
 def stays_inside(plan: Plan, endpoints: Endpoints) -> bool:
     """Can each part of what is read be done by itself, and are enrichers small enough for each worker?"""
+    sources = endpoints.program.sources
     return (
         could_stay_inside(plan, endpoints)
+        and (len(sources) == 1 or all(len(endpoints.names(source)) == 1 for source in sources))
         and bytes_of(name for node in endpoints.program.enrichers for name in endpoints.names(node)) <= _SMALL
     )
 
 
 def could_stay_inside(plan: Plan, endpoints: Endpoints) -> bool:
-    """Is all that is read one source of files, and enough known of the plan? Nobody looks at files for that."""
+    """Is all that is read one source of files, or a document of each of several, as far as is known without looking at
+    files; and is enough known of the plan?"""
     program = endpoints.program
     read: list[Source | Enricher] = [*program.sources, *program.enrichers]
+    is_of_lines = any(source.endpoint.options.get("lines") for source in program.sources)
     return (
-        len(program.sources) == 1
+        (len(program.sources) == 1 or (len(program.sources) > 1 and not is_of_lines))
         and bool(program.sinks)
         and all(node.endpoint.scheme == FILE and not is_table(node.endpoint) for node in read)
         and all(_is_text(sink, endpoints) for sink in program.sinks)
@@ -88,17 +94,18 @@ def goals_of(endpoints: Endpoints) -> list[Goal]:
     ]
 
 
-def reader_of(endpoints: Endpoints, source: Source) -> PartsReader:
-    return PartsReader(
-        source.id, endpoints.names(source), endpoints.resolved(source.endpoint), endpoints.shapes(source)
-    )
+def readers_of(endpoints: Endpoints) -> list[PartsReader]:
+    return [
+        PartsReader(source.id, endpoints.names(source), endpoints.resolved(source.endpoint), endpoints.shapes(source))
+        for source in endpoints.program.sources
+    ]
 
 
 @dataclass(slots=True)
 class Done:
-    """How much was read, what could not be, and how much was written to each goal."""
+    """How much was read of each source, what could not be, and how much was written to each goal."""
 
-    read: Counted
+    read: dict[str, Counted]
     wrong: list[Wrong] = field(default_factory=list)
     written: dict[str, Tally] = field(default_factory=dict)
 
@@ -106,19 +113,23 @@ class Done:
 def run_inside(
     spark: SparkSession,
     plan: Plan,
-    reader: PartsReader,
+    readers: Sequence[PartsReader],
     enrichers: Tables,
     goals: Sequence[Goal],
     check: Callable[[Done], None],
 ) -> Done:
-    """Do all of it. The goals appear together when all is there, and it was checked that they may."""
+    """Do all of it. The goals appear together when all is there, and it was checked that they may.
+
+    Raises `TooMuch` if this is more than workers should do by themselves.
+    """
+    parts = max(reader.parts for reader in readers)
     with ExitStack() as stack:
         files = [stack.enter_context(_opened(goal)) for goal in goals]
         aside = stack.enter_context(_aside(spark, goals[0].path))
-        work = _Work(plan, reader, enrichers, tuple(goals), aside)
-        frame = spark.range(0, reader.parts, 1, max(1, reader.parts)).mapInArrow(work, _DDL)
+        work = _Work(plan, tuple(readers), enrichers, tuple(goals), aside)
+        frame = spark.range(0, parts, 1, max(1, parts)).mapInArrow(work, _DDL)
         rows = frame.toLocalIterator(prefetchPartitions=True) if aside is None else frame.collect()
-        done = _collected(rows, files, goals, reader, aside)
+        done = _collected(rows, files, goals, readers, aside)
         check(done)
     return done
 
@@ -140,21 +151,27 @@ def _aside(spark: SparkSession, path: Path) -> Iterator[str | None]:
 
 
 def _collected(
-    rows: Iterable[Row], files: Sequence[IO[bytes]], goals: Sequence[Goal], reader: PartsReader, aside: str | None
+    rows: Iterable[Row],
+    files: Sequence[IO[bytes]],
+    goals: Sequence[Goal],
+    readers: Sequence[PartsReader],
+    aside: str | None,
 ) -> Done:
-    read = dict.fromkeys(("", *reader.relations), 0)
+    read = {reader.source: dict.fromkeys(("", *reader.relations), 0) for reader in readers}
     tallies = [Tally() for _ in goals]
     wrong = []
-    before = cache(reader.lines_before)
+    before = {reader.source: cache(reader.lines_before) for reader in readers}
     framed = [around(goal.endpoint, goal.shape) for goal in goals]
     for file, (begin, _, _) in zip(files, framed, strict=True):
         file.write(begin.encode())
     for row in rows:
         if row.goal == _READ:
-            read[row.text] += row.facts
+            read[row.source][row.text] += row.facts
         elif row.goal == _WRONG:
-            line = None if row.line is None else row.line + before(row.part)
-            wrong.append(Wrong(reader.source, row.file, line, row.reason))
+            line = None if row.line is None else row.line + before[row.source](row.part)
+            wrong.append(Wrong(row.source, row.file, line, row.reason))
+        elif row.goal == _TOO_MUCH:
+            raise TooMuch
         else:
             file, (_, between, _) = files[row.goal], framed[row.goal]
             file.write(between.encode() if tallies[row.goal].facts else b"")
@@ -163,7 +180,7 @@ def _collected(
     for file, tally, (_, between, end) in zip(files, tallies, framed, strict=True):
         file.write((end if tally.facts or not between else "]\n").encode())  # an empty list has no lines inside
     wrong.sort(key=lambda each: (each.file or "", each.line or 0))
-    counted = Counted(read.pop(""), read, len(wrong))
+    counted = {source: Counted(found.pop(""), found) for source, found in read.items()}
     return Done(counted, wrong, {goal.sink: tally for goal, tally in zip(goals, tallies, strict=True)})
 
 
@@ -183,10 +200,15 @@ class _Work:
     """What a worker does with a part: a function for `mapInArrow`."""
 
     def __init__(
-        self, plan: Plan, reader: PartsReader, enrichers: Tables, goals: tuple[Goal, ...], aside: str | None
+        self,
+        plan: Plan,
+        readers: tuple[PartsReader, ...],
+        enrichers: Tables,
+        goals: tuple[Goal, ...],
+        aside: str | None,
     ) -> None:
         self._plan = plan
-        self._reader = reader
+        self._readers = readers
         self._enrichers = enrichers
         self._goals = goals
         self._aside = aside
@@ -194,15 +216,26 @@ class _Work:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         assert context is not None
+        part = context.partitionId()
         for batch in batches:
-            found = self._reader.read(batch)
-            yield from (_row(goal=_READ, text=name, facts=number) for name, number in found.counts.items())
-            part = context.partitionId()
-            for file, line, reason in found.problems:
-                yield _row(goal=_WRONG, file=file, line=line, reason=reason, part=part)
-            sent = Evaluation({**self._enrichers, **found.facts}).run(self._plan)
+            found = {reader.source: reader.read(batch) for reader in self._readers}
+            for source, each in found.items():
+                for name, number in each.counts.items():
+                    yield _row(goal=_READ, source=source, text=name, facts=number)
+                for file, line, reason in each.problems:
+                    yield _row(goal=_WRONG, source=source, file=file, line=line, reason=reason, part=part)
+            try:
+                sent = self._evaluated(found)
+            except TooMuch:
+                yield _row(goal=_TOO_MUCH)
+                return
             for number, goal in enumerate(self._goals):
                 yield from self._written(number, goal, sent[goal.sink][goal.shape.relation], part)
+
+    def _evaluated(self, found: Mapping[str, ReadPart]) -> dict[str, dict[str, pa.Table]]:
+        given = {**self._enrichers, **{place: table for each in found.values() for place, table in each.facts.items()}}
+        empty = [source for source, each in found.items() if not each.counts[""]]
+        return Evaluation(given, empty).run(self._plan)
 
     def _written(self, number: int, goal: Goal, facts: pa.Table, part: int) -> Iterator[pa.RecordBatch]:
         ordered = _in_order(facts, columns_in_order(goal.shape))

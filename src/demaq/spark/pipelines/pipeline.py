@@ -22,10 +22,11 @@ from demaq.pipelines.running.memory import note_refused
 from demaq.pipelines.running.partners import unmet
 from demaq.pipelines.running.queues import Queues
 from demaq.pipelines.running.report import SHOWN, Ran, Shown, refusal
+from demaq.spark.pipelines.columnar import TooMuch
 from demaq.spark.pipelines.endpoints import in_order, load, read, read_errors, told
 from demaq.spark.pipelines.files import PROBLEMS, Reading, without_gaps
 from demaq.spark.pipelines.given import Frames, by_relation, is_given, known_types, one_message, problems_in, taken
-from demaq.spark.pipelines.inside import Done, goals_of, reader_of, run_inside, stays_inside
+from demaq.spark.pipelines.inside import Done, goals_of, readers_of, run_inside, stays_inside
 from demaq.spark.pipelines.readable import readable
 from demaq.spark.pipelines.running import Leaving, run_plan
 from demaq.spark.pipelines.state import Channel
@@ -136,8 +137,7 @@ class _Run:
         tell("reading")
         ran = Ran("Spark")
         plan = optimise(plan_to_look_at(self._program, show))
-        if not self._given and stays_inside(plan, self._endpoints):
-            self._execute_inside(plan, ran, is_strict)
+        if not self._given and stays_inside(plan, self._endpoints) and self._execute_inside(plan, ran, is_strict):
             note_refused(ran, self._endpoints)
             return ran
         leaving = self._evaluated(show, is_writing=True)
@@ -153,12 +153,15 @@ class _Run:
         ran.shown = [_shown(step, frame) for step, frame in leaving.answers]
         note_all(ran, self._program)
         ran.unmet = unmet(self._program, {**ran.messages, **leaving.numbers})
-        for found in self._read.values():
-            found.release()
+        self._release()
         return ran
 
-    def _execute_inside(self, plan: Plan, ran: Ran, is_strict: bool) -> None:
-        (source,) = self._program.sources
+    def _release(self) -> None:
+        for found in self._read.values():
+            found.release()
+
+    def _execute_inside(self, plan: Plan, ran: Ran, is_strict: bool) -> bool:
+        """Let workers do all of it; whether they did, and it was not too much."""
         enrichers = {
             (enricher.id, relation): frame.toArrow()
             for enricher in self._program.enrichers
@@ -167,21 +170,28 @@ class _Run:
         wrong, number = told(reduce(DataFrame.union, self._wrong)) if enrichers else ([], 0)
 
         def check(done: Done) -> None:
-            ran.wrong, ran.wrong_number = [*wrong, *done.wrong][:SHOWN], number + done.read.problems
+            ran.wrong, ran.wrong_number = [*wrong, *done.wrong][:SHOWN], number + len(done.wrong)
             if ran.wrong_number and is_strict:
                 raise refusal(ran)
 
         goals = goals_of(self._endpoints)
-        done = run_inside(self._spark, plan, reader_of(self._endpoints, source), enrichers, goals, check)
-        ran.messages[source.id] = done.read.messages
-        note_read(ran, self._program, done.read.facts)
+        try:
+            done = run_inside(self._spark, plan, readers_of(self._endpoints), enrichers, goals, check)
+        except TooMuch:
+            self._release()
+            self._wrong, self._read = self._wrong[:1], {}
+            return False
+        for source, read_ in done.read.items():
+            ran.messages[source] = read_.messages
+            note_read(ran, self._program, read_.facts)
         note_read(ran, self._program, {relation: table.num_rows for (_, relation), table in enrichers.items()})
         for sink, goal in zip(self._program.sinks, goals, strict=True):
             written = done.written[goal.sink]
             note_sent(ran, self._program, sink, written.messages, {goal.shape.relation: written.facts})
         note_all(ran, self._program)
-        for found in self._read.values():
-            found.release()
+        ran.unmet = unmet(self._program, ran.messages)
+        self._release()
+        return True
 
     def _send(
         self,
