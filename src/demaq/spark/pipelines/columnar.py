@@ -33,8 +33,8 @@ _COMPARED = {
     ValueType.DATE,
 }
 _FLOATING = (ValueType.DOUBLE, ValueType.NUMBER)
-_MOST_FOUND = 20_000_000  # facts of a fixpoint, some tens of bytes each,
-_MOST_ROUNDS = 300  # and rounds to find them, of some milliseconds each: what is deeper goes faster row by row
+MOST_FOUND = 20_000_000  # facts of a fixpoint, some tens of bytes each,
+MOST_ROUNDS = 300  # and rounds to find them, of some milliseconds each: what is deeper goes faster row by row
 _MUCH = 16  # times as many rows, among which it pays to look for those that are wanted
 
 Tables = Mapping[tuple[str, str], pa.Table]
@@ -152,7 +152,7 @@ class Evaluation:
         rounds = 0
         while any(table.num_rows for table in inner.new.values()):
             rounds += 1
-            if rounds > _MOST_ROUNDS or sum(table.num_rows for table in known.values()) > _MOST_FOUND:
+            if rounds > MOST_ROUNDS or sum(table.num_rows for table in known.values()) > MOST_FOUND:
                 raise TooMuch
             found = {
                 each.relation: _unknown([inner._by_place(node) for node in each.rounds], known[each.relation])

@@ -15,6 +15,7 @@ from demaq.pipelines.plan.steps import Fixpoint
 from demaq.pipelines.planner import plan_program
 from demaq.pipelines.program import Enricher, Source
 from demaq.pipelines.running.endpoints import Endpoints, is_table
+from demaq.spark.pipelines.columnar import MOST_FOUND, MOST_ROUNDS
 from demaq.spark.pipelines.fetched import read_fetched
 from demaq.spark.pipelines.files import Reading
 from demaq.spark.pipelines.given import is_given, known_types, one_message, taken
@@ -31,9 +32,11 @@ recursion, semi-naively: each round joins what the one before it has found, and 
 If no more than {MOST:,} facts go in, in memory; else on Spark, where each round is a job, and its result is kept.
 Below, it is a scan of what has been found."""
 
-_INSIDE = """\
-in one go, by the workers that read the source: each reads a part of the files, evaluates the plan over tables of Arrow,
-and writes the text of the goals. Spark plans nothing for it. As data frames, it would be what stands below."""
+_INSIDE = f"""\
+in one go, by the workers that read the sources: each reads a part of the files, evaluates the plan over tables of
+Arrow, and writes the text of the goals. Spark plans nothing for it. As data frames, it would be what stands below; and
+so it is if one of several sources has more than one document, or if recursion takes more than {MOST_ROUNDS} rounds or
+{MOST_FOUND:,} facts."""
 
 
 def explained(path: Path, endpoints: Endpoints, spark: SparkSession) -> Iterator[tuple[str, str]]:
