@@ -52,7 +52,7 @@ def main() -> None:
         for way, without in WAYS.items():
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
                 seconds, facts, digest, memory = pool.submit(run, folder, without).result()
-            print(f"{way:<36}{seconds:>8.1f} s{facts:>12,} facts{memory / 1024:>8.0f} MB in Python", flush=True)
+            print(f"{way:<36}{seconds:>8.1f} s{facts:>12,} facts{memory / 1024:>8.0f} MB in the driver", flush=True)
             assert facts == expected, f"{facts:,} facts, and not {expected:,}"
             digests.add(digest)
         assert len(digests) == 1, "not all are the same"

@@ -117,7 +117,8 @@ def test_what_spark_makes_of_a_plan(tmp_path: Path, spark: Any) -> None:
     """
     (tmp_path / "a.lila").write_text(text, encoding="utf-8")
     found = plans(tmp_path / "a.lila", spark)
-    assert list(found) == ["path", "reached of to(file:out.csv)"]
+    assert list(found) == ["all of it", "path", "reached of to(file:out.csv)"]
+    assert "if recursion takes more than 300 rounds or\n20,000,000 facts" in found["all of it"]
     assert found["path"].startswith("recursion, semi-naively")
     plan = found["reached of to(file:out.csv)"]
     assert "BroadcastHashJoin" in plan  # enrichers are
