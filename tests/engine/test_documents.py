@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, settings
 
-from demaq.engine.documents import Documents
+from demaq.engine.documents import Documents, _size
 from demaq.engine.plan import Plan
 from demaq.store import MemoryStore
 from demaq.xquery.saxon import Saxon
@@ -191,3 +191,25 @@ def test_documents_of_messages_that_never_come_are_forgotten() -> None:
         documents.trim()
         with pytest.raises(AssertionError):
             documents.keep({1: "<never/>"})
+
+
+def test_documents_of_messages_that_no_rule_will_see_again_are_forgotten(tmp_path: Path) -> None:
+    rules = "create rule go for inbox if (/m) then do enqueue <work k='{/m/@k}'/> into work"
+    rules += "\ncreate rule end for inbox if (/last) then do enqueue <end k='{/last/@k}'/> into work"
+    rules += "\ncreate rule look for ks if (/work/@never) then do enqueue <x/> into out"
+    kept: list[Documents] = []
+    made = Documents.__init__
+
+    def noted(self: Documents, *given: object) -> None:
+        kept.append(self)
+        made(self, *given)  # type: ignore[arg-type]
+
+    with patch.object(Documents, "__init__", noted):
+        running = Running(plan_from(tmp_path, f"{QUEUES}\n{rules}"))
+        running.send("inbox", "<m k='1'/>", "<m k='2'/>", "<m k='2'/>")
+        running.run()
+        (documents,) = kept
+        assert documents.size == 3 * _size("<work k='1'/>")  # those of the slices, and not those of the inbox
+        running.send("inbox", "<last k='2'/>")
+        running.run()
+        assert documents.size == _size("<work k='1'/>")

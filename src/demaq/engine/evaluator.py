@@ -118,6 +118,7 @@ class Evaluator:
             known.name for known in plan.properties.values() if known.mode is PropertyMode.INHERITED
         )
         self._wanted: dict[tuple[int, ...], tuple[str, ...]] = {}  # properties, by the rules that are evaluated
+        self._over: list[int] = []  # messages that rules will hardly see again: they are in no slice any more
         self._nothing = self._saxon.map({})
         self._no_queue = self._saxon.string("")
 
@@ -131,8 +132,10 @@ class Evaluator:
         history = History(reader, self.plan, batch, self._entries_of)
         for start in range(0, len(batch.tasks), _AT_ONCE):
             tasks = _completed(batch.tasks[start : start + _AT_ONCE], reader)
+            self._over = [task.message.id for task in tasks if not task.slices]
             yield from self._process(tasks, history)
             history.forget_bodies()
+            self._documents.forget(self._over)
             self._documents.trim()
             self._roots.trim()
 
@@ -168,7 +171,7 @@ class Evaluator:
             if task.message.id in failures:
                 yield self.admission.failed(task, [failures[task.message.id]], bare=self._care.bare)
             else:
-                yield self.admission.fire(task) if task.fires else self._outcome(runs[task.message.id])
+                yield self.admission.fire(task) if task.fires else self._outcome(runs[task.message.id], history)
 
     def _run(self, task: Task) -> _Run:
         """With the rules that may do something for a message, by the names in it."""
@@ -484,7 +487,7 @@ class Evaluator:
 
     # What comes of it
 
-    def _outcome(self, run: _Run) -> Outcome:
+    def _outcome(self, run: _Run, history: History) -> Outcome:
         message, now = run.task.message, run.task.now
         # After a reset, a rule that was skipped for what is in its slice may do something.
         read = {self.plan.rules[number].slicing for number in run.relevant.rules}
@@ -500,6 +503,9 @@ class Evaluator:
         if failures:
             bare = self._care.bare
             produced, resets = list(self.admission.error_messages(failures, message, now, bare=bare)), []
+        for reset in resets:
+            if reset.slice in run.slices:
+                self._over += _ids(reset.slice, run.task, history)
         return Outcome(
             message=message.id,
             produced=tuple(produced),

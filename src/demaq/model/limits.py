@@ -13,6 +13,6 @@ class Limits:
     messages: int = 100_000  # that processing one message may make
     seconds: float = 30.0  # for all rules of one message
     memory: int = 2 * 1024 * 1024 * 1024  # bytes of the process that evaluates rules
-    cache: int = 384 * 1024 * 1024  # bytes of it for messages whose parsed documents are kept
+    cache: int = 256 * 1024 * 1024  # bytes of it for messages whose parsed documents are kept
     worker_names: int = 500_000  # different names after which the process is replaced; the engine takes 2^20
     worker_memory: int = 1024 * 1024 * 1024  # bytes after which it is replaced between two batches
