@@ -139,13 +139,19 @@ def loss(spark: SparkSession, *, ask: bool) -> str | None:
     context = spark.sparkContext
     process = None if context._gateway is None else context._gateway.proc
     if process is not None and process.poll() is not None:
-        return _WITHOUT_MEMORY if process.returncode == _OUT_OF_MEMORY else "its Java has ended"
+        return _reason_of_end(process.returncode)
     if context._jsc is None:
         return _STOPPED
     try:
         return _STOPPED if ask and context._jsc.sc().isStopped() else None
     except (Py4JError, OSError):
+        if process is not None and is_gone(spark):  # it was about to end
+            return _reason_of_end(process.returncode)
         return "its Java does not answer"
+
+
+def _reason_of_end(status: int) -> str:
+    return _WITHOUT_MEMORY if status == _OUT_OF_MEMORY else "its Java has ended"
 
 
 def clear(spark: SparkSession, *, is_own: bool) -> None:
