@@ -207,7 +207,12 @@ reach(a, b) :- edge(a, b).
 reach(a, c) :- reach(a, b), edge(b, c).
 named(name, b) :- name(a, name), reach(a, b).
 dear(name, b, sum) :- named(name, b), name(a, name), cost(a, b, euros), sum := euros + 1, sum > 3.
+first(b) :- edge(0, b).
+first(c) :- first(b), edge(b, c).
+unnamed(a) :- edge(a, _), not name(a, _).
 @to(file:out-reach.csv) { reach }
+@to(file:out-first.csv) { first }
+@to(file:out-unnamed.csv) { unnamed }
 @to(file:out-named.json) { named }
 @to(file:out-dear.json) { dear }
 """
@@ -223,6 +228,9 @@ def test_documents_of_several_sources_meet(spark: Any, tmp_path: Path, seen: lis
     found = run_both(spark, tmp_path, MEETING)
     assert seen == [1]
     assert len(found["out-reach.csv"].splitlines()) == 60 * 60 + 60 + 1
+    assert len(found["out-first.csv"].splitlines()) == 60 + 1  # one a round, found among all edges by its number
+    without = 1 if names == "{" else 61 - ("one" in names) * 2 + 1  # a document that is none meets no other
+    assert len(found["out-unnamed.csv"].splitlines()) == without
     assert (len(json.loads(found["out-dear.json"])) > 1) == ("one" in names)
 
 
