@@ -1,7 +1,7 @@
 """How the procurement example scales with requests, cores and stores, next to what its XQuery alone takes.
 
     PYTHONPATH=tests .venv/bin/python bench/scale.py [--requests 10000,100000,1000000] [--stores sqlite,postgres]
-        [--masters 'off,local[1],local[2]'] [--repeat 1] [--short]
+        [--masters 'off,local[1],local[2]'] [--repeat 1] [--pin] [--short]
     PYTHONPATH=tests .venv/bin/python bench/scale.py --latency [--repeat 5]
 
 Each case is a node in a process of its own, and a line as soon as it is known. Its messages per second are those from
@@ -14,6 +14,9 @@ the first batch to the last one, when Spark has started and all requests are in 
 - the seconds of each stage in the node: `read` what waits; `evaluate` is waiting for a job, or for the local worker,
   which goes on with the next batch meanwhile; `exchange` is what the node does to get a batch there and outcomes
   back; `settle`; `commit`; `count` is the ledger; and what is left.
+
+With `--pin`, all processes of a case together have as many of the machine's cores as it evaluates rules on: the node
+that settles and commits, Java, and the workers. Without it, `local[1]` has the others for what is not evaluation.
 
 With `--latency`: one message through one rule with `--spark auto` against `off`, in turns. Nothing is asserted.
 """
@@ -29,7 +32,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
@@ -67,6 +70,7 @@ def main() -> None:
     parser.add_argument("--stores", default="sqlite,postgres")
     parser.add_argument("--masters", default="off,local[1],local[2]", help="as for `demaq run --spark`")
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--pin", action="store_true", help="as many cores for a case as it evaluates rules on")
     parser.add_argument("--latency", action="store_true", help="of one message, and nothing else")
     parser.add_argument("--short", action="store_true", help="few requests, on SQLite")
     options = parser.parse_args()
@@ -80,7 +84,8 @@ def main() -> None:
         latency(stores, 100 if options.short else 500, options.repeat)
     else:
         masters = re.split(r",(?![^\[]*\])", options.masters)
-        scale(stores, [int(number) for number in options.requests.split(",")], masters, options.repeat)
+        requests = [int(number) for number in options.requests.split(",")]
+        scale(stores, requests, masters, options.repeat, is_pinned=options.pin)
 
 
 def elsewhere(work: Callable[..., Result], *arguments: Any) -> Result:
@@ -97,6 +102,7 @@ class Case:
     store: str
     master: str
     requests: int
+    is_pinned: bool = False
 
     @property
     def cores(self) -> int:
@@ -128,8 +134,15 @@ class Measured:
         return self.messages / self.seconds
 
 
-def scale(stores: Sequence[str], sizes: Sequence[int], masters: Sequence[str], repeat: int) -> None:
-    cases = [Case(store=store, master=master, requests=n) for store in stores for n in sizes for master in masters]
+def scale(
+    stores: Sequence[str], sizes: Sequence[int], masters: Sequence[str], repeat: int, *, is_pinned: bool = False
+) -> None:
+    cases = [
+        Case(store=store, master=master, requests=n, is_pinned=is_pinned)
+        for store in stores
+        for n in sizes
+        for master in masters
+    ]
     limits = Limits(sorted({case.cores for case in cases}), min(1000, max(sizes)))
     print(headings(), flush=True)
     found: list[Measured] = []
@@ -147,6 +160,8 @@ def scale(stores: Sequence[str], sizes: Sequence[int], masters: Sequence[str], r
 
 def run(case: Case) -> Measured:
     """Process the requests of a case, in this process."""
+    if case.is_pinned:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: case.cores])  # that of all that it starts, too
     with STORES[case.store]() as url:
         watch = Stopwatch()
         start = time.perf_counter()
@@ -376,7 +391,7 @@ def summary(found: Sequence[Measured], limits: Limits) -> str:
     for case in cases:
         measured = best[case]
         lines.append(f"{name_of(case)}: {measured.rate / limits.rates[case.cores]:.0%} of the raw limit")
-        one = best.get(Case(store=case.store, master="local[1]", requests=case.requests))
+        one = best.get(replace(case, master="local[1]"))
         if case.master == "local[2]" and one is not None:
             gained = measured.rate / one.rate
             lines.append(f"{name_of(case)}: {gained:.2f} times local[1] (to be {GOAL} from 100,000 messages on)")

@@ -3,21 +3,24 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from queue import SimpleQueue
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from demaq.diagnostics import DemaqError
-from demaq.engine.engine import Engine, Step, take_in
+from demaq.engine.engine import Engine, Step
 from demaq.engine.executor import Executor, InlineExecutor
-from demaq.engine.incoming import QueueUnknown, check_queue, incoming_messages
+from demaq.engine.incoming import QueueUnknown, check_queue, ids_of, incoming_messages, take_in
 from demaq.engine.local import LocalExecutor
 from demaq.engine.log import Log, Status, Trace
 from demaq.engine.plan import Plan, plan_from_text, plan_of
+from demaq.engine.records import Incoming
 from demaq.engine.versions import Progress, latest_plan
 from demaq.engine.xml import MessageRefused
 from demaq.language import ApplicationInvalid, Checked, check
@@ -33,8 +36,18 @@ from demaq.model import (
 )
 from demaq.spark.executor import SparkExecutor
 from demaq.spark.session import session_at
-from demaq.store import Conflict, QueueCounts, Store, StoreUnavailable, Version, open_store
+from demaq.store import (
+    Arrived,
+    Conflict,
+    DeliveryResult,
+    QueueCounts,
+    Store,
+    StoreUnavailable,
+    Version,
+    open_store,
+)
 
+Result = TypeVar("Result")
 _POLL = 0.05  # seconds between two looks for messages that others put into the store
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0  # seconds, before the store is tried again
 _HOUSEKEEPING = timedelta(minutes=1)
@@ -43,6 +56,13 @@ _TELL_PAUSE = 2.0  # seconds between two reports of Spark
 
 class DeploymentRefused(DemaqError):
     """A version cannot come into force: it would lose something."""
+
+
+class Attendant(Protocol):
+    """Something beside rules that a node cares for between two batches, in its own thread: gateways, for example."""
+
+    def attend(self, engine: Engine) -> bool:
+        """Do what there is to do; whether there was anything."""
 
 
 class NeverIdle(DemaqError):
@@ -90,6 +110,9 @@ class Node:
         self._url = store if isinstance(store, str) and not store.startswith("memory:") else None
         self._store = open_store(store, exclusive=True) if isinstance(store, str) else store
         self._stopped = threading.Event()
+        self._woken = threading.Event()
+        self._attendants: list[Attendant] = []
+        self._calls: SimpleQueue[tuple[Callable[[Engine], Any], Future[Any]]] = SimpleQueue()
         try:
             self._executor = _executor(self._store, inline, spark, settings)
             if plan is not None:
@@ -106,6 +129,7 @@ class Node:
         self._swept = self._clock.now()
         self._told, self._tell_at = "", 0.0
         self._is_idle = False
+        self._has_attended = False
 
     def __enter__(self) -> "Node":
         return self
@@ -127,6 +151,11 @@ class Node:
         return self._engine.plan
 
     @property
+    def url(self) -> str | None:
+        """The address of the store, if others can open it, too."""
+        return self._url
+
+    @property
     def clock(self) -> Clock:
         return self._clock
 
@@ -143,15 +172,47 @@ class Node:
         self, queue: str, bodies: Iterable[str | bytes], properties: Mapping[str, Any] | None = None
     ) -> list[int | MessageRefused]:
         """Put messages into a queue, all that can be, in one transaction: for each its id, or why it was refused."""
-        return self._engine.send(incoming_messages(self.plan, queue, bodies, properties or {}, self._clock.now()))
+        incoming = incoming_messages(self.plan, queue, bodies, properties or {}, self._clock.now())
+        return self._engine.send(incoming)
 
     # Processing
 
     def step(self) -> Step | None:
         """Process one batch; None if nothing waits."""
+        self._answer_calls()
         step = self._engine.step()
+        self._has_attended = False
+        for attendant in self._attendants:
+            self._has_attended |= attendant.attend(self._engine)
         self._tell_of_spark()
         return step
+
+    def care_for(self, attendant: Attendant) -> None:
+        """Let something be done between any two batches from now on."""
+        self._attendants.append(attendant)
+
+    def call(self, work: Callable[[Engine], Result]) -> "Future[Result]":
+        """Have something done between two batches by the thread that processes messages. From any thread."""
+        future: Future[Result] = Future()
+        self._calls.put((work, future))
+        self.wake()
+        return future
+
+    def wake(self) -> None:
+        """There is something to do. From any thread."""
+        self._woken.set()
+
+    def _answer_calls(self) -> None:
+        for _ in range(self._calls.qsize()):
+            work, future = self._calls.get()
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(work(self._engine))
+            except Exception as error:  # it is for whoever called
+                future.set_exception(error)
+                if isinstance(error, StoreUnavailable):
+                    raise
 
     @property
     def spark(self) -> dict[str, Any] | None:
@@ -187,12 +248,16 @@ class Node:
             try:
                 step = self.step()
                 self._sweep(is_idle=step is None)
-                if step is None:
-                    self._stopped.wait(self._pause())
-                elif on_step is not None:
+                if step is None and not self._has_attended:
+                    self._woken.wait(self._pause())
+                    self._woken.clear()
+                elif step is not None and on_step is not None:
                     on_step(step)
             except StoreUnavailable as error:
                 self._reopen(error, on_trouble)
+        self._answer_calls()
+        for attendant in self._attendants:
+            attendant.attend(self._engine)
         self._stopped.clear()
 
     def _reopen(self, error: StoreUnavailable, on_trouble: Callable[[StoreUnavailable], None] | None) -> None:
@@ -218,6 +283,7 @@ class Node:
     def stop(self) -> None:
         """Let `run` return after its current batch. May be called from another thread, or a signal handler."""
         self._stopped.set()
+        self.wake()
 
     @property
     def is_stopped(self) -> bool:
@@ -332,6 +398,9 @@ class Sender:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._executor.close()
         self._store.close()
 
@@ -342,7 +411,12 @@ class Sender:
         check_in_force(queue, self._plan, self._named)
         incoming = incoming_messages(self._plan, queue, bodies, properties or {}, self._clock.now())
         check_queue(self._plan, queue, beside=True)
-        return take_in(incoming, self._executor, self._store)
+        return ids_of(take_in(incoming, self._executor, self._store))
+
+    def receive(self, messages: Sequence[Incoming]) -> list[Arrived | MessageRefused]:
+        """Take in what came through gateways."""
+        self._refresh()
+        return take_in(messages, self._executor, self._store)
 
     def _refresh(self) -> None:
         """Go by the version that was deployed last. What slips in between becomes an error message."""
@@ -381,7 +455,7 @@ def retry(message: Message, store: Store, now: datetime) -> int:
             f"message {message.id} is about one that was refused, and that never got into the log: "
             "send that one again, once it is mended"
         )
-    if message.state is not MessageState.FAILED:
+    if message.state is not MessageState.FAILED and not _is_undelivered(message, store):
         raise RetryRefused(f"message {message.id} has not failed: it is {message.state.value}")
     again = NewMessage(
         queue=message.queue,
@@ -401,6 +475,12 @@ def retry(message: Message, store: Store, now: datetime) -> int:
         raise RetryRefused(
             f"message {message.id} was retried before, as message {store.retry_of(message.id)}"
         ) from error
+
+
+def _is_undelivered(message: Message, store: Store) -> bool:
+    """Was it processed, but could not be sent?"""
+    delivery = store.deliveries([message.id]).get(message.id)
+    return delivery is not None and delivery.result is DeliveryResult.FAILED
 
 
 def _rank(message: Message, store: Store) -> int:

@@ -274,7 +274,8 @@ class Story:
             what = f"{block.place}: $ {command}"
             until = time.monotonic() + (_PATIENCE if self._beside is not None and _only_looks(command) else 0.0)
             while True:
-                printed = self._run(self._with_address(command) if "postgres" in block.options else command)
+                named = self._with_address(command) if "postgres" in block.options else command
+                printed = self._run(named, len(expected))
                 try:
                     self._compare_printed(what, expected, printed)
                     break
@@ -294,7 +295,8 @@ class Story:
             self._postgres = self._left_open.enter_context(postgres())
         return command.replace("POSTGRES", self._postgres)
 
-    def _run(self, command: str) -> str:
+    def _run(self, command: str, lines: int) -> str:
+        """What a command prints; of one that goes on beside the page, its first lines."""
         if command == "echo $?":
             return f"{self._exit_code}\n"
         words = command.split()
@@ -303,7 +305,7 @@ class Story:
             self._exit_code = 0
             return ""
         if words[-1] == "&":
-            return self._start(words[:-1])
+            return self._start(words[:-1], lines)
         if command in ("kill %1", "kill $!"):
             return self._stop()
         with contextlib.chdir(self._folder):
@@ -315,8 +317,8 @@ class Story:
                 return result.output
             return self._run_in_shell(command)
 
-    def _start(self, words: list[str]) -> str:
-        """Start a node beside the page; its first line says that it is there."""
+    def _start(self, words: list[str], lines: int) -> str:
+        """Start a node beside the page; its first lines say that it is there."""
         assert self._beside is None, "one at a time"
         self._beside = subprocess.Popen(
             [sys.executable, "-m", *words],
@@ -324,10 +326,11 @@ class Story:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            env={**os.environ, "DEMAQ_PORT": "0"},
         )
         assert self._beside.stdout is not None
         self._exit_code = 0
-        return self._beside.stdout.readline()
+        return "".join(self._beside.stdout.readline() for _ in range(lines))
 
     def _stop(self) -> str:
         assert self._beside is not None
@@ -341,7 +344,7 @@ class Story:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
             ["bash", "-c", command],
-            env={**os.environ, "PATH": path},
+            env={**os.environ, "PATH": path, "DEMAQ_PORT": "0"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             check=False,

@@ -25,7 +25,10 @@ APPLICATION = ROOT / "examples" / "procurement"
 def _commands(group: click.Group, before: str = "") -> dict[str, click.Command]:
     """All commands by their names, those of groups with the name of the group."""
     found: dict[str, click.Command] = {}
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         if isinstance(command, click.Group):
             found |= _commands(command, f"{before}{name} ")
         else:
@@ -95,7 +98,7 @@ def test_exit_codes() -> None:
 
 
 def test_shells_are_those_that_there_are() -> None:
-    (shell,) = (each for each in main.commands["completion"].params if isinstance(each, click.Argument))
+    (shell,) = (each for each in COMMANDS["completion"].params if isinstance(each, click.Argument))
     assert isinstance(shell.type, click.Choice)
     *_, tail = section(PAGE, "demaq completion").text.split("| shell |")
     assert [span for row in table(f"| shell |{tail}") for span in code_spans(row[0])] == list(shell.type.choices)

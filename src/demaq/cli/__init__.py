@@ -3,28 +3,24 @@
 import click
 
 from demaq._version import __version__
-from demaq.cli.check import check
-from demaq.cli.completion import completion
-from demaq.cli.deploy import deploy
-from demaq.cli.errors import errors
-from demaq.cli.explain import explain
-from demaq.cli.init import init
-from demaq.cli.messages import messages
-from demaq.cli.pipeline import pipeline
-from demaq.cli.run import run
-from demaq.cli.send import send
-from demaq.cli.slices import slices
-from demaq.cli.sql import sql
-from demaq.cli.status import status
-from demaq.cli.test import test
-from demaq.cli.timers import timers
-from demaq.cli.trace import trace
-from demaq.cli.upkeep import compact, migrate
+from demaq.cli.lazy import LazyGroup
 
 __all__ = ["main"]
 
+_COMMANDS = (
+    *("check", "explain", "test", "init"),
+    *("run", "send", "deploy"),
+    *("messages", "slices", "timers", "errors", "trace", "status", "sql"),
+    *("pipeline", "migrate", "compact", "completion"),
+)
+_MODULES = {"migrate": "upkeep", "compact": "upkeep"}  # where the module is not called like the command
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+
+@click.group(
+    cls=LazyGroup,
+    commands_in={name: f"demaq.cli.{_MODULES.get(name, name)}" for name in _COMMANDS},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="demaq")
 def main() -> None:
     """Declarative messaging and queuing: applications as queues, slices and rules.
@@ -36,13 +32,3 @@ def main() -> None:
       demaq explain shop      see how its messages flow
       demaq run shop          run it
     """
-
-
-_COMMANDS = (
-    *(check, explain, test, init),
-    *(run, send, deploy),
-    *(messages, slices, timers, errors, trace, status, sql),
-    *(pipeline, migrate, compact, completion),
-)
-for _command in _COMMANDS:
-    main.add_command(_command)

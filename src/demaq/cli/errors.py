@@ -6,20 +6,11 @@ import sys
 import click
 
 from demaq.cli.output import MISUSE, fail, paint, print_json
-from demaq.cli.stores import (
-    errors_told,
-    json_option,
-    log_of,
-    message_json,
-    one_line,
-    opened,
-    place_options,
-    time_shown,
-    width,
-)
+from demaq.cli.stores import errors_told, json_option, log_of, one_line, opened, place_options, time_shown, width
 from demaq.cli.tables import print_table
 from demaq.diagnostics import DemaqError
 from demaq.engine.log import Log
+from demaq.engine.shown import message_json
 from demaq.model import Origin, SystemClock
 from demaq.node import retry as retry_message
 from demaq.store import Store

@@ -3,11 +3,12 @@
 import click
 
 from demaq.cli.output import fail, print_json
-from demaq.cli.stores import json_option, message_json, one_line, opened, place_options, time_shown, width
+from demaq.cli.stores import json_option, one_line, opened, place_options, time_shown, width
 from demaq.cli.tables import print_table
 from demaq.diagnostics import did_you_mean
 from demaq.engine.log import Log
 from demaq.engine.plan import PlanQueue, plan_from_text
+from demaq.engine.shown import message_json
 from demaq.model import Message
 from demaq.store import Store
 

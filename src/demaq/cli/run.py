@@ -11,11 +11,13 @@ import click
 
 from demaq.cli.live import Live
 from demaq.cli.output import FINDINGS, count, paint, print_json
-from demaq.cli.programs import checked_plan
+from demaq.cli.programs import checked_plan, edge_settings
 from demaq.cli.stores import address, errors_told, store_option
 from demaq.engine.ledger import LedgerMismatch, check_all
 from demaq.engine.log import Status
+from demaq.model import EdgeSettings
 from demaq.node import Node
+from demaq.server.serving import Serving, check
 from demaq.store import shown
 
 
@@ -34,11 +36,39 @@ from demaq.store import shown
     metavar="WHERE",
     help="Where large batches are evaluated: auto, off, or a master (local[2], spark://…, k8s://…) for all batches.",
 )
+@click.option("--host", metavar="HOST", help="Where to listen.  [default: that of demaq.toml, or this machine only]")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    envvar="DEMAQ_PORT",
+    help="The port; 0 takes one that is free.  [default: 8484]",
+)
+@click.option(
+    "--no-server", is_flag=True, help="Listen to nobody, and send nothing: only process what is in the store."
+)
 @click.option("--json", "as_json", is_flag=True, help="At the end, print what was done as JSON.")
-def run(app: str, store: str | None, until_idle: bool, batch: int, spark: str, as_json: bool) -> None:
-    """Run the application APP: process messages as they come, each exactly once."""
+def run(
+    app: str,
+    store: str | None,
+    until_idle: bool,
+    batch: int,
+    spark: str,
+    host: str | None,
+    port: int | None,
+    no_server: bool,
+    as_json: bool,
+) -> None:
+    """Run the application APP: process messages as they come, each exactly once.
+
+    It serves its gateways and a REST API, and sends what is in outgoing gateways, until it is stopped. With
+    --until-idle it does neither.
+    """
     checked_plan(app)
     live = Live(quiet=as_json)
+    settings = None if no_server or until_idle else edge_settings(app, host, port)
+    with errors_told():
+        if settings is not None:
+            check(settings)
     url = address(app, store, create=True)
     with errors_told(), Node(app, url, batch=batch, spark=spark, progress=live.indexing) as node:
         if not as_json:
@@ -50,12 +80,21 @@ def run(app: str, store: str | None, until_idle: bool, batch: int, spark: str, a
             with _stopped_by_signals(node), live.showing(node):
                 if until_idle:
                     _run_until_idle(node, live)
-                else:
+                elif settings is None:
                     node.run(live.step, live.trouble)
+                else:
+                    _serve(node, settings, live, as_json)
         except LedgerMismatch as error:
             click.echo(f"{paint('ALARM', 'error')}: {error}", err=True)
             sys.exit(FINDINGS)
         _tell(before, node.status(), node.spark, as_json)
+
+
+def _serve(node: Node, settings: EdgeSettings, live: Live, as_json: bool) -> None:
+    with Serving(node, settings) as serving, _stopped_by_signals(serving):
+        if not as_json:
+            click.echo(f"serving at {serving.address}; its API is described at {serving.address}/api/openapi.json")
+        node.run(live.step, live.trouble)
 
 
 def _run_until_idle(node: Node, live: Live) -> None:
@@ -77,11 +116,11 @@ def _tell(before: Status, after: Status, spark: Mapping[str, Any] | None, as_jso
 
 
 @contextmanager
-def _stopped_by_signals(node: Node) -> Iterator[None]:
-    """The first signal lets the current batch end; the second ends at once, which is safe as well."""
+def _stopped_by_signals(what: Node | Serving) -> Iterator[None]:
+    """The first signal lets what is under way end; the second ends at once, which is safe as well."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
-        node.stop()
+        what.stop()
         signal.signal(number, signal.SIG_DFL)
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}

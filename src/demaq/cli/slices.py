@@ -3,8 +3,9 @@
 import click
 
 from demaq.cli.output import print_json
-from demaq.cli.stores import json_option, log_of, message_json, one_line, place_options, width
+from demaq.cli.stores import json_option, log_of, one_line, place_options, width
 from demaq.cli.tables import print_table
+from demaq.engine.shown import message_json
 
 
 @click.command(epilog="Example: demaq slices requestMsgs R-1 --app examples/procurement")

@@ -12,9 +12,10 @@ from typing import Any
 import click
 
 from demaq.cli.output import fail, paint, print_json
-from demaq.cli.stores import errors_told, existing, json_option, one_line, place_options, time_json, time_shown
+from demaq.cli.stores import errors_told, existing, json_option, one_line, place_options, time_shown
 from demaq.cli.tables import print_table
 from demaq.diagnostics import Report
+from demaq.engine.shown import time_json
 from demaq.language.configuration import read_configuration
 from demaq.spark.session import session_at
 

@@ -6,11 +6,10 @@ import click
 
 from demaq.cli.output import FINDINGS, paint, print_json
 from demaq.cli.sparks import spark_lines
-from demaq.cli.stores import json_option, log_of, place_options, time_json, time_shown
+from demaq.cli.stores import json_option, log_of, place_options, time_shown
 from demaq.cli.tables import print_table
 from demaq.engine.log import Status
-
-_COLUMNS = ("outside", "produced", "completed", "failed", "waiting", "retained", "held", "kept", "reclaimed")
+from demaq.engine.shown import COUNTS, status_json
 
 
 @click.command(
@@ -24,26 +23,10 @@ def status(app: str, store: str | None, as_json: bool) -> None:
     with log_of(app, store) as log:
         found = log.status()
     if as_json:
-        print_json(_to_json(found))
+        print_json(status_json(found))
     else:
         _print(found)
     sys.exit(FINDINGS if found.alarms else 0)
-
-
-def _to_json(found: Status) -> dict[str, object]:
-    return {
-        "application": None if found.version is None else found.version.application,
-        "version": None if found.version is None else found.version.number,
-        "position": found.position,
-        "nextDue": time_json(found.next_due),
-        "ok": not found.alarms,
-        "alarms": found.alarms,
-        "spark": found.spark,
-        "pipelines": [{"name": one.name, "position": one.position, "waiting": one.waiting} for one in found.pipelines],
-        "queues": [
-            {"queue": counted.queue, **{name: getattr(counted, name) for name in _COLUMNS}} for counted in found.queues
-        ],
-    }
 
 
 def _print(found: Status) -> None:
@@ -64,8 +47,8 @@ def _print(found: Status) -> None:
         waiting = f", {one.waiting} of them wait in it for others" if one.waiting else ""
         click.echo(f"the pipeline {one.name} has had the messages up to position {one.position}{waiting}")
     click.echo()
-    rows = [(counted.queue, *(getattr(counted, name) for name in _COLUMNS)) for counted in found.queues]
-    print_table(("queue", *_COLUMNS), rows, right=range(1, 1 + len(_COLUMNS)))
+    rows = [(counted.queue, *(getattr(counted, name) for name in COUNTS)) for counted in found.queues]
+    print_table(("queue", *COUNTS), rows, right=range(1, 1 + len(COUNTS)))
     click.echo()
     for alarm in found.alarms:
         click.echo(f"{paint('ALARM', 'error')}: {alarm}", err=True)

@@ -12,7 +12,6 @@ import click
 from demaq.cli.output import fail
 from demaq.diagnostics import DemaqError
 from demaq.engine.log import Log
-from demaq.model import Message
 from demaq.store import Store, open_store
 
 FOLDER = ".demaq"
@@ -105,30 +104,6 @@ def errors_told() -> Iterator[None]:
 def time_shown(then: datetime | None) -> str:
     """A time as people read it, in the time zone of the terminal."""
     return "" if then is None else then.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-
-
-def time_json(then: datetime | None) -> str | None:
-    return None if then is None else then.isoformat().replace("+00:00", "Z")
-
-
-def message_json(message: Message) -> dict[str, Any]:
-    return {
-        "id": message.id,
-        "queue": message.queue,
-        "body": message.body,
-        "properties": {name: {"type": value.type, "value": value.text} for name, value in message.properties.items()},
-        "position": message.position,
-        "cause": message.cause,
-        "rule": message.rule,
-        "created": time_json(message.created),
-        "origin": message.origin.value,
-        "state": message.state.value,
-        "processed": time_json(message.processed),
-        "version": message.version,
-        "due": time_json(message.due),
-        "retained": message.retained,
-        "held": message.held,
-    }
 
 
 def one_line(text: str, width: int) -> str:

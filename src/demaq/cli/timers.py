@@ -3,8 +3,9 @@
 import click
 
 from demaq.cli.output import print_json
-from demaq.cli.stores import json_option, log_of, message_json, one_line, place_options, time_shown, width
+from demaq.cli.stores import json_option, log_of, one_line, place_options, time_shown, width
 from demaq.cli.tables import print_table
+from demaq.engine.shown import message_json
 from demaq.model import Message
 
 

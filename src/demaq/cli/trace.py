@@ -1,16 +1,14 @@
 """`demaq trace`"""
 
-from typing import Any
-
 import click
 
 from demaq.cli.output import paint, print_json
-from demaq.cli.stores import json_option, log_of, message_json, one_line, place_options, time_shown, width
+from demaq.cli.stores import json_option, log_of, one_line, place_options, time_shown, width
 from demaq.engine.log import MOST_TRACED, Trace
+from demaq.engine.shown import trace_json
 from demaq.model import MessageState, Origin
 
 _INDENTED = 20  # levels; deeper ones have their number in front
-_NESTED = 100  # levels that programs that read JSON can be expected to take
 
 
 @click.command(epilog="Example: demaq trace 7 --app examples/procurement")
@@ -22,7 +20,7 @@ def trace(id: int, app: str, store: str | None, as_json: bool) -> None:
     with log_of(app, store) as log:
         found = log.trace(id)
     if as_json:
-        print_json(_to_json(found))
+        print_json(trace_json(found))
     else:
         _print(found)
     if sum(1 for _ in found.walk()) > MOST_TRACED:
@@ -31,23 +29,6 @@ def trace(id: int, app: str, store: str | None, as_json: bool) -> None:
             "and nothing beyond",
             err=True,
         )
-
-
-def _to_json(found: Trace) -> dict[str, Any] | list[dict[str, Any]]:
-    """A tree; if that is very deep, a list of its messages."""
-    traces = list(found.walk())
-    if max(depth for depth, _ in traces) < _NESTED:
-        return _tree(found)
-    return [{**_one(each), "effects": [effect.message.id for effect in each.effects]} for _, each in traces]
-
-
-def _tree(found: Trace) -> dict[str, Any]:
-    return {**_one(found), "effects": [_tree(effect) for effect in found.effects]}
-
-
-def _one(found: Trace) -> dict[str, Any]:
-    resets = [{"slicing": slice_.slicing, "key": slice_.key} for slice_ in found.resets]
-    return {**message_json(found.message), "resets": resets}
 
 
 def _print(first: Trace) -> None:

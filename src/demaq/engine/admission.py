@@ -100,6 +100,8 @@ class Admission:
         """A message from outside, or from a pipeline; raises `MessageRefused`."""
         if incoming.refusal is not None:
             raise incoming.refusal
+        if incoming.is_error:
+            return self._error_message(incoming)
         queue = self._plan.queues.get(incoming.queue)
         if queue is None:
             raise MessageRefused(f"there is no queue `{incoming.queue}`", "system")
@@ -108,11 +110,18 @@ class Admission:
         document = self._parse(read.text)
         self._schemas.check(queue.schema, read.text, read)
         given = self._given(incoming.properties)
+        if incoming.connection is not None:
+            given["sys:connection"] = Value("xs:string", incoming.connection)
         made = self._made(incoming.queue, document, read.text, given, incoming.cause, incoming.now, incoming.pipeline)
         origin = Origin.OUTSIDE if incoming.pipeline is None else Origin.PIPELINE
         message = self.new_message(made, incoming.cause, incoming.now, incoming.pipeline, origin)
         self._keep(read.text, document)
         return message
+
+    def _error_message(self, incoming: Incoming) -> NewMessage:
+        assert isinstance(incoming.body, str)
+        rule = None if incoming.cause is None else incoming.cause.rule
+        return self._system_message(incoming.queue, incoming.body, incoming.cause, incoming.now, rule)
 
     def _given(self, properties: Mapping[str, Value]) -> dict[str, Value]:
         """Properties from outside, as values of the types that they are declared with."""

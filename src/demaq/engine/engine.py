@@ -12,6 +12,7 @@ from datetime import datetime
 
 from demaq.engine.executor import Executor, Pending
 from demaq.engine.garbage import garbage_kept
+from demaq.engine.incoming import ids_of, take_in
 from demaq.engine.ledger import check_all, check_batch
 from demaq.engine.pipelines import Pipelines
 from demaq.engine.plan import Plan, plan_from_text
@@ -22,7 +23,7 @@ from demaq.engine.transient import LayeredStore
 from demaq.engine.versions import Progress, fill, new_indexes, obstacles
 from demaq.engine.xml import MessageRefused
 from demaq.model import Clock, Message, NewMessage
-from demaq.store import Processed, QueueCounts, Store
+from demaq.store import Arrived, Delivery, Note, Processed, QueueCounts, Store
 
 _RECLAIMED_AT_ONCE = 1000
 _SMALLEST = 4
@@ -121,7 +122,29 @@ class Engine:
 
     def send(self, messages: Sequence[Incoming]) -> list[int | MessageRefused]:
         """Take messages in, all that can be: their ids, or why not. For those an error message is put into the log."""
+        return ids_of(self.receive(messages))
+
+    def receive(self, messages: Sequence[Incoming]) -> list[Arrived | MessageRefused]:
+        """The same for messages that came through gateways, and may come again."""
         return take_in(messages, self._executor, self.store)
+
+    # Going out
+
+    def held(self, after: int, limit: int) -> list[Message]:
+        """Messages of outgoing gateways that were processed after a position, and are still to be sent."""
+        return self.store.held(after, limit)
+
+    def deliver(
+        self, deliveries: Sequence[Delivery], incoming: Sequence[Incoming] = (), notes: Sequence[Note] = ()
+    ) -> list[int]:
+        """Note what became of messages that were to be sent, and take in what came of that: errors, and replies.
+
+        A reply that is refused becomes an error message.
+        """
+        made = [message for message, _ in self._executor.admit(incoming)] if incoming else []
+        return self.store.deliver(
+            deliveries, [message for message in made if message is not None], self._clock.now(), notes
+        )
 
     # Processing
 
@@ -338,17 +361,3 @@ class _First:
         return self._due is not None or (
             self._priority is not None and self._priority > (waiting.rank, waiting.priority)
         )
-
-
-def take_in(messages: Sequence[Incoming], executor: Executor, store: Store) -> list[int | MessageRefused]:
-    """Put messages from outside into the log, and error messages about those that are refused, in one transaction."""
-    if not messages:
-        return []
-    admissions = executor.admit(messages)
-    made = [message for message, _ in admissions if message is not None]
-    ids = iter(store.append(made, messages[0].now))
-    found: list[int | MessageRefused] = []
-    for message, refusal in admissions:
-        number = next(ids) if message is not None else 0
-        found.append(number if refusal is None else refusal)
-    return found

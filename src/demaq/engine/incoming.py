@@ -1,15 +1,18 @@
 """Messages that programs and people bring: for which queues, and with which properties."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from demaq.diagnostics import DemaqError, did_you_mean, listing
+from demaq.engine.executor import Executor
 from demaq.engine.plan import Plan
 from demaq.engine.records import Incoming
 from demaq.engine.values import text_of
+from demaq.engine.xml import MessageRefused
 from demaq.model import ECHO_PROPERTIES, SETTABLE_PROPERTIES, PropertyMode, QueueKind, Value
+from demaq.store import Arrival, Arrived, Note, Store
 
 _ANY = "xs:anyAtomicType"
 _TYPES: dict[type, str] = {
@@ -75,3 +78,34 @@ def property_type(plan: Plan, name: str, queue: str) -> str:
 def typed_value(type_: str, value: Any) -> Value:
     """A value of Python as one of a type; if that may be any, of its own."""
     return Value(_TYPES.get(type(value), "xs:string") if type_ == _ANY else type_, text_of(value))
+
+
+def take_in(
+    messages: Sequence[Incoming], executor: Executor, store: Store, notes: Sequence[Note] = ()
+) -> list[Arrived | MessageRefused]:
+    """Put messages from outside into the log, and error messages about those that are refused, in one transaction.
+
+    What comes again, by its key, is not put in again.
+    """
+    if not messages:
+        return []
+    admissions = executor.admit(messages)
+    arrivals = [
+        Arrival(message=made) if refusal else Arrival(message=made, key=incoming.key, connection=incoming.connection)
+        for incoming, (made, refusal) in zip(messages, admissions, strict=True)
+        if made is not None
+    ]
+    arrived = iter(store.arrive(arrivals, messages[0].now, notes))
+    found: list[Arrived | MessageRefused] = []
+    for made, refusal in admissions:
+        one = next(arrived) if made is not None else None
+        if refusal is not None:
+            found.append(refusal)
+        else:
+            assert one is not None
+            found.append(one)
+    return found
+
+
+def ids_of(answers: Iterable[Arrived | MessageRefused]) -> list[int | MessageRefused]:
+    return [answer if isinstance(answer, MessageRefused) else answer.message for answer in answers]

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from demaq.model import (
     COMMUNICATION_PROPERTIES,
     ECHO_PROPERTIES,
     SYSTEM_PROPERTIES,
+    Interface,
     Limits,
     Message,
     PropertyMode,
@@ -40,7 +41,8 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanQueue:
-    """`error_queues` are for errors that no rule has made; `schema` is the name of a file in the plan."""
+    """`error_queues` are for errors that no rule has made; `schema` is the name of a file in the plan, and so are those
+    of the interface, and of the policies of extensions, which are by the names of these."""
 
     name: str
     kind: QueueKind
@@ -48,6 +50,8 @@ class PlanQueue:
     rank: int
     schema: str | None
     error_queues: tuple[str, ...]
+    interface: Interface | None = None
+    policies: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +169,7 @@ class Plan:
     rules: tuple[PlanRule, ...]
     schemas: Mapping[str, str]
     indexes: tuple[Index, ...]
+    interfaces: Mapping[str, str] = field(default_factory=dict)  # WSDL files and policies, by their names
 
     @cached_property
     def text(self) -> str:
@@ -240,6 +245,8 @@ def plan_of(checked: Checked) -> Plan:
                 rank=queue.priority,
                 schema=queue.schema,
                 error_queues=program.error_queues[queue.name],
+                interface=queue.interface,
+                policies={extension.name: extension.policy for extension in queue.extensions},
             )
             for queue in program.queues.values()
         },
@@ -266,6 +273,7 @@ def plan_of(checked: Checked) -> Plan:
         rules=tuple(_rule(rule) for rule in program.rules),
         schemas=_schemas(root, program),
         indexes=tuple(sorted(set(_indexes(program)), key=lambda index: (index.queue, index.path, index.kind.value))),
+        interfaces=_interfaces(root, program),
     )
 
 
@@ -322,10 +330,19 @@ def _texts(files: Iterable[Path]) -> Iterator[str]:
 
 def _schemas(root: Path, program: Program) -> dict[str, str]:
     """All schemas of the application, since one may include another."""
-    if not any(queue.schema for queue in program.queues.values()):
+    if not any(queue.schema or queue.interface for queue in program.queues.values()):
         return {}
     files = sorted(root.rglob("*.xsd"))
     return {str(file.relative_to(root)): file.read_text(encoding="utf-8-sig") for file in files}
+
+
+def _interfaces(root: Path, program: Program) -> dict[str, str]:
+    """All interfaces of the application, since one may import another, and the policies that queues name."""
+    queues = program.queues.values()
+    files = {extension.policy for queue in queues for extension in queue.extensions}
+    if any(queue.interface for queue in queues):
+        files |= {str(file.relative_to(root)) for file in root.rglob("*.wsdl")}
+    return {name: (root / name).read_text(encoding="utf-8-sig") for name in sorted(files)}
 
 
 # As text
@@ -358,6 +375,7 @@ def _to_json(plan: Plan) -> dict[str, Any]:
         ],
         "schemas": dict(plan.schemas),
         "indexes": [[index.queue, index.path, index.kind.value] for index in plan.indexes],
+        "interfaces": dict(plan.interfaces),
     }
 
 
@@ -396,6 +414,7 @@ def plan_from_text(text: str) -> Plan:
         rules=tuple(_rule_from_json(rule) for rule in data["rules"]),
         schemas=data["schemas"],
         indexes=tuple(Index(queue, path, KeyKind(kind)) for queue, path, kind in data["indexes"]),
+        interfaces=data.get("interfaces", {}),
     )
 
 
@@ -416,7 +435,15 @@ def _pipeline_from_json(data: dict[str, Any]) -> PlanPipeline:
 
 
 def _queue_from_json(data: dict[str, Any]) -> PlanQueue:
-    return PlanQueue(**{**data, "kind": QueueKind(data["kind"]), "error_queues": tuple(data["error_queues"])})
+    interface = data.get("interface")  # earlier versions had none
+    return PlanQueue(
+        **{
+            **data,
+            "kind": QueueKind(data["kind"]),
+            "error_queues": tuple(data["error_queues"]),
+            "interface": None if interface is None else Interface(**interface),
+        }
+    )
 
 
 def _property_from_json(data: dict[str, Any]) -> PlanProperty:

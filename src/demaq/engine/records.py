@@ -29,7 +29,8 @@ class Task:
 class Incoming:
     """A message from outside, or from a pipeline, which also says by what it was caused, if it was.
 
-    With a `refusal`, it is known to be none before anybody looks at its body.
+    With a `refusal`, it is known to be none before anybody looks at its body. Its sender may know it by a `key`, and
+    want a reply on a `connection`. One that `is_error` is the system's own, about its cause, and is not refused.
     """
 
     queue: str
@@ -39,6 +40,9 @@ class Incoming:
     refusal: MessageRefused | None = None
     pipeline: str | None = None
     cause: Message | None = None
+    key: str | None = None
+    connection: str | None = None
+    is_error: bool = False
 
 
 class Located(Protocol):

@@ -6,7 +6,22 @@ from datetime import datetime
 
 from demaq.engine.plan import Plan
 from demaq.model import Message, NewMessage, Slice
-from demaq.store import Entry, Index, Member, MemoryStore, Note, Processed, QueueCounts, Selection, Store, Version
+from demaq.store import (
+    Arrival,
+    Arrived,
+    Delivery,
+    Entry,
+    Index,
+    Member,
+    MemoryStore,
+    Note,
+    Processed,
+    QueueCounts,
+    Request,
+    Selection,
+    Store,
+    Version,
+)
 from demaq.store.memory import within
 
 _KEPT = 10_000  # messages of transient queues that are no longer retained, for people to look at
@@ -55,6 +70,19 @@ class LayeredStore:
             return None
         numbers, own = iter(stored), iter(self.append([one for one in messages if one.transient], at))
         return [next(own if message.transient else numbers) for message in messages]
+
+    def arrive(self, arrivals: Sequence[Arrival], at: datetime, notes: Sequence[Note] = ()) -> list[Arrived]:
+        """Messages of transient queues come in after the others."""
+        stored = [one for one in arrivals if not one.message.transient]
+        if stored or notes:
+            self._free = range(0)
+        found = iter(self.base.arrive(stored, at, notes) if stored or notes else ())
+        own = [one for one in arrivals if one.message.transient]
+        ids = iter(self._take(len(own)))
+        return [
+            self._memory.insert_arrival(next(ids), one, at) if one.message.transient else next(found)
+            for one in arrivals
+        ]
 
     def _take(self, number: int) -> list[int]:
         if len(self._free) < number:
@@ -160,6 +188,31 @@ class LayeredStore:
                     gone[slice_] = max(gone.get(slice_, 0), message.position or 0)
         return gone
 
+    # Going out
+
+    def held(self, after: int, limit: int) -> list[Message]:
+        found = [*self.base.held(after, limit), *self._memory.held(after, limit)]
+        return sorted(found, key=lambda message: message.position or 0)[:limit]
+
+    def deliver(
+        self, deliveries: Sequence[Delivery], errors: Sequence[NewMessage], at: datetime, notes: Sequence[Note] = ()
+    ) -> list[int]:
+        own = self._memory.messages([one.message for one in deliveries])
+        stored = [one for one in deliveries if one.message not in own]
+        ids = iter(self.base.deliver(stored, [one for one in errors if not one.transient], at, notes))
+        self._free = range(0)
+        self._memory.deliver([one for one in deliveries if one.message in own], [], at)
+        return [self.append([one], at)[0] if one.transient else next(ids) for one in errors]
+
+    def deliveries(self, ids: Collection[int]) -> Mapping[int, Delivery]:
+        return {**self.base.deliveries(ids), **self._memory.deliveries(ids)}
+
+    def requests(self, connections: Collection[str]) -> Mapping[str, Request]:
+        return {**self.base.requests(connections), **self._memory.requests(connections)}
+
+    def replies(self, connections: Collection[str]) -> Mapping[str, int]:
+        return {**self._memory.replies(connections), **self.base.replies(connections)}
+
     # Reading
 
     def members(self, slices: Collection[Slice]) -> Mapping[Slice, list[Member]]:
@@ -232,11 +285,13 @@ class LayeredStore:
         found.sort(key=lambda message: message.id, reverse=selection.newest_first)
         return found if selection.limit is None else found[: selection.limit]
 
-    def slices(self, slicing: str | None = None) -> list[tuple[Slice, int]]:
-        sizes = dict(self.base.slices(slicing))
-        for slice_, size in self._memory.slices(slicing):
+    def slices(
+        self, slicing: str | None = None, *, after: Slice | None = None, limit: int | None = None
+    ) -> list[tuple[Slice, int]]:
+        sizes = dict(self.base.slices(slicing, after=after, limit=limit))
+        for slice_, size in self._memory.slices(slicing, after=after, limit=limit):
             sizes[slice_] = sizes.get(slice_, 0) + size
-        return sorted(sizes.items(), key=lambda one: (one[0].slicing, one[0].key))
+        return sorted(sizes.items())[:limit]
 
     def resets_of(self, message: int) -> list[Slice]:
         return self.base.resets_of(message) or self._memory.resets_of(message)

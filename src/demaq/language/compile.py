@@ -102,7 +102,13 @@ def _compile(application: Application, report: Report) -> Program | None:
     facts = tuple(rule_facts(rule) for rule in linked.rules)
     files = Files(application.root)
     pipelines = examine_pipelines(symbols, files, report)
-    examined = Examined(linked=linked, facts=facts, pipelines=pipelines, files=files)
+    examined = Examined(
+        linked=linked,
+        facts=facts,
+        pipelines=pipelines,
+        files=files,
+        gateways=application.configuration.edge.gateways,
+    )
     _run_checks(examined, report)
     program = _program(application, examined, report)
     apply_allowances((module.syntax for module in linked.modules), report)

@@ -1,6 +1,5 @@
 """`demaq.toml`: what an operator sets, beside what the application says."""
 
-import math
 import re
 import tomllib
 from collections.abc import Mapping
@@ -11,21 +10,13 @@ from typing import Any
 
 from demaq.diagnostics import Report, Source, Span, did_you_mean
 from demaq.language import codes
-from demaq.model import Limits
+from demaq.language.edges import read_edge
+from demaq.language.toml import duration, number, place
+from demaq.model import EdgeSettings, Limits
 from demaq.model.masters import names_master
 
 FILE = "demaq.toml"
-_UNITS = {
-    "second": timedelta(seconds=1),
-    "minute": timedelta(minutes=1),
-    "hour": timedelta(hours=1),
-    "day": timedelta(days=1),
-    "week": timedelta(weeks=1),
-}
-_DURATION = re.compile(rf"\s*(\d{{1,9}})\s*({'|'.join(_UNITS)})s?\s*")
-_KEYS = ("name", "description", "keep", "limits", "spark", "config")
-_BYTES = {"kB": 1024, "MB": 1024**2, "GB": 1024**3}
-_SIZE = re.compile(rf"\s*(\d{{1,9}})\s*({'|'.join(_BYTES)})\s*")
+_KEYS = ("name", "description", "keep", "limits", "spark", "config", "server", "mail", "gateways")
 _MOST = {"depth": 1_000, "worker_names": 900_000}  # what the XQuery engine takes
 _LINE = re.compile(r"\(at line (\d+), column (\d+)\)")
 
@@ -34,7 +25,8 @@ _LINE = re.compile(r"\(at line (\d+), column (\d+)\)")
 class Configuration:
     """`keep`: how long messages that no rule can see any more are held for people to look at.
 
-    `spark` are settings of Spark, by their own names. `config` is what `$name` stands for in pipelines.
+    `spark` are settings of Spark, by their own names. `config` is what `$name` stands for in pipelines. `edge` is how a
+    node is connected to the world.
     """
 
     name: str | None = None
@@ -43,6 +35,7 @@ class Configuration:
     limits: Limits = field(default_factory=Limits)
     spark: Mapping[str, str] = field(default_factory=dict)
     config: Mapping[str, str] = field(default_factory=dict, repr=False)
+    edge: EdgeSettings = field(default_factory=EdgeSettings)
 
 
 def read_configuration(root: Path, report: Report) -> Configuration:
@@ -73,7 +66,7 @@ def _configuration(source: Source, table: dict[str, Any], report: Report) -> Con
         if key not in _KEYS:
             report.say(
                 codes.CONFIGURATION,
-                _place(source, key),
+                place(source, key),
                 f"there is no setting `{key}`",
                 help=did_you_mean(key, _KEYS, "settings"),
             )
@@ -84,6 +77,7 @@ def _configuration(source: Source, table: dict[str, Any], report: Report) -> Con
         limits=_limits(source, table, report),
         spark=_spark(source, table, report),
         config=_config(source, table, report),
+        edge=read_edge(source, table, report),
     )
 
 
@@ -91,32 +85,29 @@ def _text(source: Source, table: dict[str, Any], key: str, report: Report) -> st
     value = table.get(key, "")
     if isinstance(value, str):
         return value
-    report.say(codes.CONFIGURATION, _place(source, key), f"`{key}` is a string in quotes")
+    report.say(codes.CONFIGURATION, place(source, key), f"`{key}` is a string in quotes")
     return ""
 
 
 def _keep(source: Source, table: dict[str, Any], report: Report) -> timedelta:
     if "keep" not in table:
         return Configuration().keep
-    match = _DURATION.fullmatch(table["keep"]) if isinstance(table["keep"], str) else None
-    if match is None:
+    found = duration(table["keep"])
+    if found is None:
         report.say(
             codes.CONFIGURATION,
-            _place(source, "keep"),
+            place(source, "keep"),
             f"`keep` is a duration, not {table['keep']!r}",
             help='write it as a number and a unit: `keep = "7 days"`',
         )
         return Configuration().keep
-    try:
-        return int(match[1]) * _UNITS[match[2]]
-    except OverflowError:
-        return timedelta.max
+    return found
 
 
 def _limits(source: Source, table: dict[str, Any], report: Report) -> Limits:
     given = table.get("limits", {})
     if not isinstance(given, dict):
-        report.say(codes.CONFIGURATION, _place(source, "limits"), "`limits` is a table: `[limits]`")
+        report.say(codes.CONFIGURATION, place(source, "limits"), "`limits` is a table: `[limits]`")
         return Limits()
     known = [limit.name for limit in fields(Limits)]
     found: dict[str, Any] = {}
@@ -124,21 +115,21 @@ def _limits(source: Source, table: dict[str, Any], report: Report) -> Limits:
         if key not in known:
             report.say(
                 codes.CONFIGURATION,
-                _place(source, key),
+                place(source, key),
                 f"there is no limit `{key}`",
                 help=did_you_mean(key, known, "limits"),
             )
-        elif (number := _number(value)) is None or number <= 0 or (key != "seconds" and number != int(number)):
+        elif (limit := number(value)) is None or limit <= 0 or (key != "seconds" and limit != int(limit)):
             report.say(
                 codes.CONFIGURATION,
-                _place(source, key),
+                place(source, key),
                 f"`{key}` is a {'' if key == 'seconds' else 'whole '}number above zero, not {value!r}",
                 help='write `seconds = 10`, or `memory = "2 GB"`',
             )
-        elif number > _MOST.get(key, number):
-            report.say(codes.CONFIGURATION, _place(source, key), f"`{key}` can be at most {_MOST[key]:,}")
+        elif limit > _MOST.get(key, limit):
+            report.say(codes.CONFIGURATION, place(source, key), f"`{key}` can be at most {_MOST[key]:,}")
         else:
-            found[key] = number
+            found[key] = limit
     return Limits(**found)
 
 
@@ -146,7 +137,7 @@ def _spark(source: Source, table: dict[str, Any], report: Report) -> dict[str, s
     """`spark.executor.memory = "4g"` is a table in a table, and a setting of that name."""
     given = table.get("spark", {})
     if not isinstance(given, dict):
-        report.say(codes.CONFIGURATION, _place(source, "spark"), "`spark` is a table: `spark.executor.memory = …`")
+        report.say(codes.CONFIGURATION, place(source, "spark"), "`spark` is a table: `spark.executor.memory = …`")
         return {}
     found: dict[str, str] = {}
     ahead: list[tuple[str, Any]] = [("spark", given)]
@@ -159,12 +150,12 @@ def _spark(source: Source, table: dict[str, Any], report: Report) -> dict[str, s
         elif isinstance(value, str | int | float):
             found[name] = str(value)
         else:
-            report.say(codes.CONFIGURATION, _place(source, "spark"), f"`{name}` is a text, a number, or true or false")
+            report.say(codes.CONFIGURATION, place(source, "spark"), f"`{name}` is a text, a number, or true or false")
     master = found.get("spark.master")
     if master is not None and not names_master(master):
         report.say(
             codes.CONFIGURATION,
-            _place(source, "spark.master" if "spark.master" in source.text else "master"),
+            place(source, "spark.master" if "spark.master" in source.text else "master"),
             f"`{master}` is no place for Spark",
             help="write `local[2]`, `spark://host:7077`, `yarn` or `k8s://…`",
         )
@@ -177,20 +168,8 @@ def _config(source: Source, table: dict[str, Any], report: Report) -> dict[str, 
         return given
     report.say(
         codes.CONFIGURATION,
-        _place(source, "config"),
+        place(source, "config"),
         "`config` is a table of texts",
         help='write `[config]`, and below it `name = "value"`',
     )
     return {}
-
-
-def _number(value: Any) -> int | float | None:
-    if isinstance(value, str) and (match := _SIZE.fullmatch(value)) is not None:
-        return int(match[1]) * _BYTES[match[2]]
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return value if is_number else None
-
-
-def _place(source: Source, key: str) -> Span:
-    match = re.search(rf"^\s*\[*\s*({re.escape(key)})\b", source.text, re.MULTILINE)
-    return Span(source, match.start(1), match.end(1)) if match else Span(source, 0, 0)

@@ -1,6 +1,6 @@
 """The application with all facts about it: what the checks read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from demaq.language.analysis.facts import RuleFacts
@@ -8,6 +8,7 @@ from demaq.language.files import Files
 from demaq.language.linked import Linked, LinkedModule, LinkedValue
 from demaq.language.pipelines import PipelineFacts
 from demaq.language.symbols import Symbols
+from demaq.model import GatewaySettings
 from demaq.xquery.tree import Node, VarDecl, walk
 
 
@@ -17,6 +18,7 @@ class Examined:
     facts: tuple[RuleFacts, ...]
     pipelines: tuple[PipelineFacts, ...]
     files: Files
+    gateways: Mapping[str, GatewaySettings] = field(default_factory=dict)  # of `demaq.toml`
     _refused: set[int] = field(default_factory=set)
     _values: dict[str, list[LinkedValue]] = field(default_factory=dict)
 

@@ -23,6 +23,7 @@ from demaq.model.queue import (
     QueueMode,
     WebServiceExtension,
 )
+from demaq.model.settings import EdgeSettings, GatewaySettings, MailSettings, ServerSettings
 from demaq.model.slicing import Slicing
 from demaq.model.values import PropertyValues, Value
 
@@ -36,8 +37,11 @@ __all__ = [
     "SYSTEM_PROPERTIES",
     "Clock",
     "Collection",
+    "EdgeSettings",
+    "GatewaySettings",
     "Interface",
     "Limits",
+    "MailSettings",
     "ManualClock",
     "Message",
     "MessageState",
@@ -50,6 +54,7 @@ __all__ = [
     "Queue",
     "QueueKind",
     "QueueMode",
+    "ServerSettings",
     "Slice",
     "Slicing",
     "Staged",

@@ -15,6 +15,10 @@ from demaq.store.errors import (
 from demaq.store.memory import MemoryStore
 from demaq.store.port import (
     HEAD,
+    Arrival,
+    Arrived,
+    Delivery,
+    DeliveryResult,
     Entry,
     Index,
     KeyKind,
@@ -23,6 +27,7 @@ from demaq.store.port import (
     Processed,
     QueueCounts,
     Reader,
+    Request,
     Reset,
     Selection,
     Store,
@@ -31,7 +36,11 @@ from demaq.store.port import (
 
 __all__ = [
     "HEAD",
+    "Arrival",
+    "Arrived",
     "Conflict",
+    "Delivery",
+    "DeliveryResult",
     "Entry",
     "Index",
     "KeyKind",
@@ -41,6 +50,7 @@ __all__ = [
     "Processed",
     "QueueCounts",
     "Reader",
+    "Request",
     "Reset",
     "Selection",
     "Store",

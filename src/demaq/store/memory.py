@@ -10,7 +10,22 @@ from itertools import accumulate, islice, takewhile
 from demaq.model import Message, MessageState, NewMessage, Slice
 from demaq.store.effects import effects
 from demaq.store.errors import Conflict, StoreError
-from demaq.store.port import HEAD, Entry, Index, Member, Note, Processed, QueueCounts, Selection, Version
+from demaq.store.port import (
+    HEAD,
+    Arrival,
+    Arrived,
+    Delivery,
+    DeliveryResult,
+    Entry,
+    Index,
+    Member,
+    Note,
+    Processed,
+    QueueCounts,
+    Request,
+    Selection,
+    Version,
+)
 
 
 class MemoryStore:
@@ -31,6 +46,8 @@ class MemoryStore:
         self._resets: dict[int, list[Slice]] = {}
         self._versions: list[Version] = []
         self._appended: set[tuple[str, int]] = set()
+        self._arrivals: dict[tuple[str, str], tuple[Arrived, datetime]] = {}
+        self._deliveries: dict[int, Delivery] = {}
         self._retries: dict[int, int] = {}
         self._notes: dict[str, tuple[str, datetime]] = {}
         self._ledger: dict[str, Counter[str]] = {}
@@ -58,6 +75,25 @@ class MemoryStore:
             return None
         self._appended.add((query, batch))
         return self.append(messages, at)
+
+    def arrive(self, arrivals: Sequence[Arrival], at: datetime, notes: Sequence[Note] = ()) -> list[Arrived]:
+        for note in notes:
+            self.note(*note, at)
+        first = self.reserve(len(arrivals))
+        return [self.insert_arrival(number, one, at) for number, one in enumerate(arrivals, first)]
+
+    def insert_arrival(self, number: int, arrival: Arrival, at: datetime) -> Arrived:
+        """Put a message in under an id that was reserved elsewhere, unless it came before."""
+        key = arrival.message.queue, arrival.key or f"connection {arrival.connection}"
+        if arrival.key is None and arrival.connection is None:
+            self.insert(number, arrival.message, at, "outside")
+            return Arrived(number, None, is_new=True)
+        if key in self._arrivals:
+            return replace(self._arrivals[key][0], is_new=False)
+        arrived = Arrived(number, arrival.connection, is_new=True)
+        self._arrivals[key] = arrived, at
+        self.insert(number, arrival.message, at, "outside")
+        return arrived
 
     def reserve(self, number: int) -> int:
         first = self._next_id
@@ -211,6 +247,43 @@ class MemoryStore:
             if not self._entries[entry]:
                 del self._entries[entry]
 
+    # Going out
+
+    def held(self, after: int, limit: int) -> list[Message]:
+        own = (one for one in self._messages.values() if one.held and (one.position or 0) > after)
+        return sorted(own, key=lambda one: one.position or 0)[:limit]
+
+    def deliver(
+        self, deliveries: Sequence[Delivery], errors: Sequence[NewMessage], at: datetime, notes: Sequence[Note] = ()
+    ) -> list[int]:
+        for note in notes:
+            self.note(*note, at)
+        for one in deliveries:
+            message = self._messages.get(one.message)
+            if message is not None and message.held:
+                self._messages[one.message] = replace(message, held=False)
+                if not message.retained:
+                    self._ended[one.message] = at
+            self._deliveries[one.message] = one
+        return self.append(errors, at) if errors else []
+
+    def deliveries(self, ids: Collection[int]) -> Mapping[int, Delivery]:
+        return {number: self._deliveries[number] for number in ids if number in self._deliveries}
+
+    def requests(self, connections: Collection[str]) -> Mapping[str, Request]:
+        return {
+            one.connection: Request(queue, one.message)
+            for (queue, _), (one, _) in self._arrivals.items()
+            if one.connection is not None and one.connection in connections
+        }
+
+    def replies(self, connections: Collection[str]) -> Mapping[str, int]:
+        found: dict[str, int] = {}
+        for one in self._deliveries.values():
+            if one.result is DeliveryResult.REPLIED and one.destination in connections:
+                found[one.destination] = min(one.message, found.get(one.destination, one.message))
+        return found
+
     # Reading
 
     def members(self, slices: Collection[Slice]) -> Mapping[Slice, list[Member]]:
@@ -301,10 +374,12 @@ class MemoryStore:
         found.sort(key=lambda message: message.id, reverse=selection.newest_first)
         return found if selection.limit is None else found[: selection.limit]
 
-    def slices(self, slicing: str | None = None) -> list[tuple[Slice, int]]:
+    def slices(
+        self, slicing: str | None = None, *, after: Slice | None = None, limit: int | None = None
+    ) -> list[tuple[Slice, int]]:
         found = [(slice_, len(members)) for slice_, members in self._members.items()]
-        wanted = [(slice_, size) for slice_, size in found if slicing is None or slice_.slicing == slicing]
-        return sorted(wanted, key=lambda one: (one[0].slicing, one[0].key))
+        wanted = [one for one in found if slicing is None or one[0].slicing == slicing]
+        return sorted(one for one in wanted if after is None or one[0] > after)[:limit]
 
     def resets_of(self, message: int) -> list[Slice]:
         return list(self._resets.get(message, ()))
@@ -330,6 +405,7 @@ class MemoryStore:
     def reclaim(self, before: datetime, limit: int) -> int:
         ended = [number for number, at in self._ended.items() if at < before][:limit]
         self._reclaim(ended)
+        self._arrivals = {key: found for key, found in self._arrivals.items() if found[1] >= before}
         return len(ended)
 
     def _reclaim(self, ended: Iterable[int]) -> None:
@@ -337,6 +413,7 @@ class MemoryStore:
             message = self._messages.pop(number)
             del self._ended[number]
             self._resets.pop(number, None)
+            self._deliveries.pop(number, None)
             self._count(message.queue, "reclaimed")
 
     def forget(self, most: int) -> None:

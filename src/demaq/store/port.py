@@ -140,6 +140,51 @@ class Selection:
     timers: bool = False  # only those that wait in echo queues
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """A message on its way in through a gateway. Its sender may know it by a key, and want a reply on a connection.
+
+    A message with a key that its queue has seen before does not come in again.
+    """
+
+    message: NewMessage
+    key: str | None = None
+    connection: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """The id of a message, and the connection on which its reply is wanted; those of before, if it came again."""
+
+    message: int
+    connection: str | None
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A message whose sender wants a reply."""
+
+    queue: str
+    message: int
+
+
+class DeliveryResult(Enum):
+    SENT = "sent"  # it was given to whom it is for
+    REPLIED = "replied"  # it answers a request; its destination is the connection of that
+    FAILED = "failed"  # an error message says why
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """What became of a message of an outgoing gateway."""
+
+    message: int
+    at: datetime
+    destination: str
+    result: DeliveryResult
+
+
 class Reader(Protocol):
     """What evaluating rules reads. It can be opened anew in another process by the store's address."""
 
@@ -179,6 +224,9 @@ class Store(Reader, Protocol):
 
     def append_once(self, query: str, batch: int, messages: Sequence[NewMessage], at: datetime) -> list[int] | None:
         """The same for a batch that may be tried again: None, and nothing changes, if it came in before."""
+
+    def arrive(self, arrivals: Sequence[Arrival], at: datetime, notes: Sequence[Note] = ()) -> list[Arrived]:
+        """Put messages in that came through gateways, each once, in one transaction, with notes that are left."""
 
     def reserve(self, number: int) -> int:
         """Take so many ids out of use; the first of them."""
@@ -230,6 +278,25 @@ class Store(Reader, Protocol):
         which messages were taken are discarded.
         """
 
+    # Going out
+
+    def held(self, after: int, limit: int) -> list[Message]:
+        """Messages of outgoing gateways that are still to be sent and were processed after a position, in order."""
+
+    def deliver(
+        self, deliveries: Sequence[Delivery], errors: Sequence[NewMessage], at: datetime, notes: Sequence[Note] = ()
+    ) -> list[int]:
+        """Messages are no longer to be sent. Error messages about some of them come in, in the same transaction."""
+
+    def deliveries(self, ids: Collection[int]) -> Mapping[int, Delivery]:
+        """What became of messages, as far as they were to be sent."""
+
+    def requests(self, connections: Collection[str]) -> Mapping[str, Request]:
+        """What came in on connections, and wants a reply; those on which nothing did are left out."""
+
+    def replies(self, connections: Collection[str]) -> Mapping[str, int]:
+        """The message that answered the request on each connection, if one did."""
+
     # Versions
 
     def versions(self) -> list[Version]:
@@ -269,8 +336,10 @@ class Store(Reader, Protocol):
     def select(self, selection: Selection) -> list[Message]:
         """Messages in the order of their ids."""
 
-    def slices(self, slicing: str | None = None) -> list[tuple[Slice, int]]:
-        """The slices with members, and how many each has."""
+    def slices(
+        self, slicing: str | None = None, *, after: Slice | None = None, limit: int | None = None
+    ) -> list[tuple[Slice, int]]:
+        """The slices with members, and how many each has, in an order of the store's own; those after one, if named."""
 
     def resets_of(self, message: int) -> list[Slice]:
         """The slices that processing a message has reset."""

@@ -14,6 +14,10 @@ from demaq.store.effects import Effects, effects
 from demaq.store.errors import Conflict, StoreError
 from demaq.store.port import (
     HEAD,
+    Arrival,
+    Arrived,
+    Delivery,
+    DeliveryResult,
     Entry,
     Index,
     KeyKind,
@@ -21,6 +25,7 @@ from demaq.store.port import (
     Note,
     Processed,
     QueueCounts,
+    Request,
     Reset,
     Selection,
     Version,
@@ -33,6 +38,7 @@ Row = tuple[Any, ...]
 Parameters = Mapping[str, Any]
 
 INSERTED = ("id", "created", *MADE)
+_ALL = 2**62  # more than there can be
 _FINISHED = ("position", "at", "version", "failed", "retained", "held", "ended", "message")
 _MEMBER = ("slicing", "key", "position", "message")
 _RESET = ("message", "slicing", "key")
@@ -122,6 +128,28 @@ class SqlStore(ABC):
         ids = list(range(first, first + len(messages)))
         self._insert(list(zip(ids, messages, strict=True)), to_micros(at), "outside")
         return ids
+
+    def arrive(self, arrivals: Sequence[Arrival], at: datetime, notes: Sequence[Note] = ()) -> list[Arrived]:
+        with self._transaction():
+            for note in notes:
+                self._note(note, at)
+            first = self._take_ids(len(arrivals)) if arrivals else 0
+            found = [self._arrived(one, number, at) for number, one in enumerate(arrivals, first)]
+            made = zip(found, arrivals, strict=True)
+            new = [(arrived.message, arrival.message) for arrived, arrival in made if arrived.is_new]
+            if new:
+                self._insert(new, to_micros(at), "outside")
+        return found
+
+    def _arrived(self, arrival: Arrival, number: int, at: datetime) -> Arrived:
+        if arrival.key is None and arrival.connection is None:
+            return Arrived(number, None, is_new=True)
+        queue, key = arrival.message.queue, indexed(arrival.key or f"connection {arrival.connection}")
+        row = {"queue": queue, "key": key, "message": number, "at": to_micros(at), "connection": arrival.connection}
+        if self._run("insert_arrival", [row]):
+            return Arrived(number, arrival.connection, is_new=True)
+        ((before, connection),) = self._rows("arrival", queue=queue, key=key)
+        return Arrived(before, connection, is_new=False)
 
     def reserve(self, number: int) -> int:
         with self._transaction():
@@ -280,9 +308,40 @@ class SqlStore(ABC):
         if not released:
             return
         left = self._rows("release", ids=self.dialect.list_of(released), at=at)
-        ended = [number for number, slices in left if slices == 0]
+        ended = [number for number, slices in left if slices == 0]  # though some may still have to be sent
         if ended:
             self._run("forget_entries", [{"ids": self.dialect.list_of(ended)}])
+
+    # Going out
+
+    def held(self, after: int, limit: int) -> list[Message]:
+        return [to_message(row) for row in self._rows("held", after=after, limit=limit)]
+
+    def deliver(
+        self, deliveries: Sequence[Delivery], errors: Sequence[NewMessage], at: datetime, notes: Sequence[Note] = ()
+    ) -> list[int]:
+        with self._transaction():
+            for note in notes:
+                self._note(note, at)
+            ids = self.dialect.list_of([one.message for one in deliveries])
+            self._run("deliver", [{"ids": ids, "at": to_micros(at)}])
+            self._run("insert_delivery", [_delivery_row(one) for one in deliveries])
+            return self._append(errors, at) if errors else []
+
+    def deliveries(self, ids: Collection[int]) -> Mapping[int, Delivery]:
+        rows = self._rows("deliveries", ids=self.dialect.list_of(ids)) if ids else []
+        return {
+            number: Delivery(message=number, at=to_time(at), destination=destination, result=DeliveryResult(result))
+            for number, at, destination, result in rows
+        }
+
+    def requests(self, connections: Collection[str]) -> Mapping[str, Request]:
+        rows = self._rows("requests", connections=self.dialect.list_of(connections)) if connections else []
+        return {connection: Request(queue, number) for connection, queue, number in rows}
+
+    def replies(self, connections: Collection[str]) -> Mapping[str, int]:
+        rows = self._rows("replies", connections=self.dialect.list_of(connections)) if connections else []
+        return dict(rows)
 
     # Reading
 
@@ -430,8 +489,14 @@ class SqlStore(ABC):
         found = self._text_rows(text, parameters)
         return int(found[0][0]) if found else None
 
-    def slices(self, slicing: str | None = None) -> list[tuple[Slice, int]]:
-        return [(Slice(name, key), size) for name, key, size in self._rows("slices", slicing=slicing)]
+    def slices(
+        self, slicing: str | None = None, *, after: Slice | None = None, limit: int | None = None
+    ) -> list[tuple[Slice, int]]:
+        first, most = after or Slice("", ""), _ALL if limit is None else limit
+        rows = self._rows(
+            "slices", slicing=slicing, after_slicing=first.slicing, after_key=indexed(first.key), limit=most
+        )
+        return [(Slice(name, key), size) for name, key, size in rows]
 
     def resets_of(self, message: int) -> list[Slice]:
         return [Slice(slicing, key) for slicing, key in self._rows("resets_of", message=message)]
@@ -475,7 +540,10 @@ class SqlStore(ABC):
         with self._transaction():
             gone = self._rows("reclaim", before=to_micros(before), limit=limit)
             if gone:
-                self._run("forget_resets", [{"ids": self.dialect.list_of([number for number, _ in gone])}])
+                ids = [{"ids": self.dialect.list_of([number for number, _ in gone])}]
+                self._run("forget_resets", ids)
+                self._run("forget_deliveries", ids)
+            self._run("forget_arrivals", [{"before": to_micros(before)}])
             counted = Counter(queue for _, queue in gone)
             self._run("count_reclaimed", [{"queue": queue, "number": n} for queue, n in sorted(counted.items())])
         return len(gone)
@@ -483,6 +551,11 @@ class SqlStore(ABC):
 
 def _persistent(batch: Sequence[Processed]) -> list[Reset]:
     return [reset for done in batch for reset in done.resets if not reset.transient]
+
+
+def _delivery_row(delivery: Delivery) -> dict[str, Any]:
+    at, destination = to_micros(delivery.at), indexed(delivery.destination)
+    return {"message": delivery.message, "at": at, "destination": destination, "result": delivery.result.value}
 
 
 def _entry_key(entry: Entry) -> tuple[str, str, str, str]:

@@ -157,6 +157,20 @@ def test_whole_files_and_relations_inside_of_others(spark: Any, tmp_path: Path, 
     assert b'"y4"' in found["out.json"]
 
 
+def test_enrichers_of_several_parts_with_something_wrong(spark: Any, tmp_path: Path, seen: list[int]) -> None:
+    """It is told in which line of the file that is."""
+    more = [json.dumps({"name": "ab"[n % 2], "more": f"{n}" * 20}) for n in range(120)]
+    (tmp_path / "more.jsonl").write_text("\n".join([*more[:70], "{", *more[70:], "[1]", ""]))
+    (tmp_path / "in.jsonl").write_text(lines(broken=True), encoding="utf-8")
+    enricher = ENRICHER.replace("more.json", "more.jsonl")
+    text = f"{SOURCE} {enricher} {PROGRAMS['enriched']} @to(file:out.json) {{ r }}"
+    found = run_both(spark, tmp_path, text)
+    assert seen
+    assert b'"' + b"119" * 20 + b'"' in found["out.json"]
+    wrong = Pipeline(tmp_path / "p.lila").execute(spark).wrong
+    assert [each.line for each in wrong if each.file and each.file.endswith("more.jsonl")] == [71, 122]
+
+
 @pytest.mark.parametrize("content", ["", "\n\n", "{\n"])
 def test_nothing_is_there(spark: Any, tmp_path: Path, seen: list[int], content: str) -> None:
     (tmp_path / "in.jsonl").write_text(content)

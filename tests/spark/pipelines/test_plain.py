@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql.pandas.types import to_arrow_type
 
@@ -14,8 +15,9 @@ from demaq.pipelines.documents import Shape, read_document
 from demaq.pipelines.program import Endpoint
 from demaq.pipelines.values import Value, ValueType
 from demaq.pipelines.vocabulary import Format
-from demaq.spark.pipelines import plain
+from demaq.spark.pipelines import plain, regular
 from demaq.spark.pipelines.plain import plain_columns
+from demaq.spark.pipelines.regular import regular_columns
 from demaq.spark.pipelines.values import encoder, spark_type
 from property.effort import scaled
 
@@ -249,6 +251,58 @@ def _document(chance: Random, *, is_plain: bool = False) -> Case:
     return Case(_damaged(chance, data) if is_damaged else data, shape, Format.JSON, {})
 
 
+def _regular(chance: Random, *, is_plain: bool = False) -> Case:
+    """Objects that are all written alike; a part of their values is odd."""
+    names = chance.sample(["a", "b", "c", "é", "a b", "p"], chance.randint(1, 4))
+    types = [type_ for type_ in _READ if type_ is not ValueType.BOOLEAN]
+    shape = Shape("p", tuple(names), tuple(chance.choices(types, k=len(names))))
+    kinds = [_plain_text if kind in (_json_text, _json_boolean) else kind for kind in _kinds(chance, shape)]
+    fields = [*zip(names, kinds, strict=True)] + (
+        [("more", chance.choice([_integer, _plain_text]))] * chance.randint(0, 1)
+    )
+    chance.shuffle(fields)
+    odd = _oddness(chance, is_plain=is_plain)
+    colon, comma, begin = chance.choice([":", ": ", " :\t"]), chance.choice([",", ", "]), chance.choice(["", "  ", " "])
+    objects = [
+        "{"
+        + comma.join(
+            f'"{name}"{colon}{_odd(chance) if chance.random() < odd else kind(chance)}' for name, kind in fields
+        )
+        for _ in range(chance.randint(2, 6))
+    ]
+    between, first, last = chance.choice([(f"}},\n{begin}", f"\n{begin}", "}\n"), (f"}}{comma}", "", "}")])
+    data = f"[{first}{between.join(objects)}{last}]\n".encode("utf-8", "surrogatepass")
+    is_damaged = not is_plain and chance.random() < 0.2
+    return Case(_damaged(chance, data) if is_damaged else data, shape, Format.JSON, {})
+
+
+def _plain_text(chance: Random) -> str:
+    text = "".join(chance.choices("aZ0 ,;:.{[]/éß\u2028😀", k=chance.randint(0, 6)))
+    return f'"{text}"'
+
+
+def _odd(chance: Random) -> str:
+    numbers = [
+        "007",
+        "-007",
+        "0",
+        "-0",
+        "-",
+        "--1",
+        "1-",
+        "",
+        "0.5",
+        ".5",
+        "-.5",
+        "1.",
+        "1.2.3",
+        "00.5",
+        "-00.5",
+        "1.5e3",
+    ]
+    return chance.choice([*_ODD, *numbers, "1.e3", "1e", "1e+", " 1", "1 ", "1,", "1}"])
+
+
 _TEXTS: dict[ValueType, Callable[[Random], str]] = {
     ValueType.BOOLEAN: _json_boolean,
     ValueType.NUMBER: lambda chance: f"{chance.uniform(-1e6, 1e6):.3f}",
@@ -314,13 +368,14 @@ def _name(chance: Random, odd: float) -> Callable[[str], str]:
 
 
 @pytest.mark.parametrize("block", [None, 150], ids=["at-once", "in-blocks"])
-@pytest.mark.parametrize("made", [_lines, _document, _table], ids=["lines", "json", "csv"])
+@pytest.mark.parametrize("made", [_lines, _document, _regular, _table], ids=["lines", "json", "regular", "csv"])
 @pytest.mark.parametrize("seed", _SEEDS)
 def test_columns_are_what_is_read_value_by_value(
     made: Callable[[Random], Case], seed: int, block: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if block is not None:
         monkeypatch.setattr(plain, "_BLOCK", block)
+        monkeypatch.setattr(regular, "_BLOCK", block)
     chance = Random(f"{seed} {block}")
     read = sum(made(chance).is_read() for _ in range(_DOCUMENTS))
     assert read > _DOCUMENTS * 0.1
@@ -335,6 +390,50 @@ def test_what_is_plain_is_read_as_columns(made: Callable[..., Case]) -> None:
         assert case.is_read(), case
         types.update(case.shape.types)
     assert types == set(_READ)
+
+
+def test_lists_of_objects_that_are_written_alike_are_read_as_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And by no parser of JSON."""
+    monkeypatch.setattr("pyarrow.json.read_json", None)
+    chance = Random("regular")
+    for _ in range(scaled(200)):
+        case = _regular(chance, is_plain=True)
+        assert case.is_read(), case
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}'),
+        ('{"a": 1, "b": 2}', '{"a": 1, "c": 2}'),
+        ('{"a": 1, "b": 2}', '{"a": 1, "b":  2}'),
+        ('{"a": 1, "b": 2}', '{"a": 1, "b": 2},{"a": 3, "b": 4}'),
+        ('{"a": 1, "b": 2}', '{"a": 1, "b": 02}'),
+        ('{"a": 1, "b": 2}', '{"a": 1, "b": 2}}'),
+        ('{"a": 1, "a": 2, "b": 2}', '{"a": 1, "a": 2, "b": 2}'),
+        ('{"a": 1, "b": 2, "c": "x"}', '{"a": 1, "b": 2, "c": "x\ty"}'),
+        ('{"a": 1, "b": 2, "c": "x"}', '{"a": 1, "b": 2, "c": "\\u0041"}'),
+        ('{"a": 1, "b": 2, "c": 3}', '{"a": 1, "b": 2, "c": 3.}'),
+        ('{"a": 1, "b": 2, "c": 3}', '{"a": 1, "b": 2, "c": NaN}'),
+        ('{"a": 1, "b": 2, "c": [3]}', '{"a": 1, "b": 2, "c": [3]}'),
+    ],
+)
+@pytest.mark.parametrize("between", [",", ",\n"], ids=["line", "lines"])
+def test_objects_that_are_not_alike_are_not_read_so(objects: tuple[str, str], between: str) -> None:
+    kinds = {"a": pa.int64(), "b": pa.int64()}
+    alike = f"[{between.join(objects[:1] * 3)}]".encode()
+    assert ("[3]" in objects[0] or objects[0].count('"a"') > 1) == (regular_columns(alike, kinds) is None)
+    for document in (f"[{between.join((objects[0], *objects))}]", f"[{between.join((*objects, objects[0]))}]"):
+        found = _read_or_refused(document.encode(), kinds)
+        assert found is None or found["a"].to_pylist() == [each["a"] for each in json.loads(document)], document
+        assert found is None or "},{" in objects[1]
+
+
+def _read_or_refused(document: bytes, kinds: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    try:
+        return regular_columns(document, kinds)
+    except pa.ArrowInvalid:
+        return None
 
 
 @pytest.mark.parametrize("deep", [500, 100_000])

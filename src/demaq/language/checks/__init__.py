@@ -12,6 +12,7 @@ from demaq.language.checks import (
     elements,
     files,
     functions,
+    gateways,
     kinds,
     prolog,
     properties,
@@ -44,6 +45,7 @@ CHECKS: tuple[Check, ...] = (
 # What can only be said of a whole application: not while a part of it cannot be read.
 WHOLE_CHECKS: tuple[Check, ...] = (
     triggers.check,
+    gateways.check,
     retention.check,
     elements.check,
     roots.check,

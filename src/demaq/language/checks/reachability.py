@@ -29,7 +29,9 @@ def _check_unreachable(examined: Examined, report: Report) -> None:
     fed.update(queue for pipeline in examined.pipelines for queue in pipeline.outputs)
     gateways = {queue.name for queue in symbols.queues if queue.kind is QueueKind.INCOMING_GATEWAY}
     local = {queue.name for queue in symbols.queues if queue.kind is QueueKind.BASIC}
-    reached = _closure(examined, (gateways or local) | _error_queues(examined) | {SYSTEM_ERRORS.name})
+    answered = {settings.replies for settings in examined.gateways.values() if settings.replies is not None}
+    begin = (gateways or local) | answered | _error_queues(examined) | {SYSTEM_ERRORS.name}
+    reached = _closure(examined, begin)
     for name, statement in symbols.queue_statements.items():
         if name in reached:
             continue

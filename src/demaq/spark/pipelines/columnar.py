@@ -198,26 +198,28 @@ class _Kept:
     """A table among whose rows others look for partners, again and again."""
 
     table: pa.Table
-    _orders: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    _orders: dict[str, tuple[pa.Table, Any]] = field(default_factory=dict)
 
     def near(self, other: pa.Table, common: Sequence[str]) -> pa.Table:
         """Rows among which are all partners of those in a table that is much smaller, by integers that both have."""
         name = next((each for each in common if each != MESSAGE and self.table.column(each).type == pa.int64()), None)
         if name is None or other.num_rows * _MUCH > self.table.num_rows:
             return self.table
-        order, values = self._order(name)
+        ordered, values = self._order(name)
         wanted = pc.unique(other.column(name)).drop_null().to_numpy(zero_copy_only=False)
         first, end = (np.searchsorted(values, wanted, side) for side in ("left", "right"))
-        stretches = [order[start:stop] for start, stop in zip(first, end, strict=True) if start < stop]
-        return self.table.take(pa.array(np.concatenate(stretches) if stretches else order[:0]))
+        stretches = [ordered[start:stop] for start, stop in zip(first, end, strict=True) if start < stop]
+        return pa.concat_tables(stretches or [ordered[:0]])
 
-    def _order(self, name: str) -> tuple[Any, Any]:
-        """The places of rows, by the values in a column, and these values. Null has no partner."""
+    def _order(self, name: str) -> tuple[pa.Table, Any]:
+        """The rows by the values in a column, so that those with the same one are a stretch, and these values. Null has
+        no partner."""
         if name not in self._orders:
             places = pc.sort_indices(self.table, sort_keys=[(name, "ascending")], null_placement="at_end")
             column = self.table.column(name)
             places = places.slice(0, len(column) - column.null_count)
-            self._orders[name] = places.to_numpy(), column.take(places).to_numpy()
+            ordered = self.table.combine_chunks().take(places)
+            self._orders[name] = ordered, ordered.column(name).to_numpy()
         return self._orders[name]
 
 

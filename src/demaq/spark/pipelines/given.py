@@ -184,17 +184,13 @@ def _conversion(value: Any, type_: ValueType, where: str) -> tuple[Any, str | No
 
 def problems_in(spark: SparkSession, found: Taken, source: str, file: str | None) -> list[DataFrame]:
     """What is wrong with a data frame, as what could not be read; nothing if nothing can be."""
-    told = [spark.createDataFrame([(source, file, None, reason) for reason in found.wrong], PROBLEMS)]
-    more = (
-        []
-        if found.refused is None
-        else [
-            found.refused.select(
-                F.lit(source).alias("source"), F.lit(file).cast("string"), F.lit(None).cast("bigint"), _REASON
-            )
-        ]
-    )
-    return (told if found.wrong else []) + more
+    told: list[DataFrame] = []
+    if found.wrong:
+        told.append(spark.createDataFrame([(source, file, None, reason) for reason in found.wrong], PROBLEMS))
+    if found.refused is not None:
+        place = F.lit(source), F.lit(file).cast("string"), F.lit(None).cast("bigint")
+        told.append(found.refused.select(*place, _REASON).toDF(*PROBLEMS.names))
+    return told
 
 
 def one_message(spark: SparkSession, facts: Frames) -> Channel:

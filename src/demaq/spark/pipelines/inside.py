@@ -13,12 +13,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark import TaskContext
-from pyspark.sql import Row, SparkSession
+from pyspark import RDD
+from pyspark.sql import SparkSession
 
 from demaq.pipelines.documents import Shape
 from demaq.pipelines.plan.steps import Plan
@@ -31,20 +31,24 @@ from demaq.spark.pipelines.columnar import Evaluation, Tables, TooMuch, can_eval
 from demaq.spark.pipelines.files import Counted, PartsReader, ReadPart
 from demaq.spark.pipelines.texts import Chunk, Tally, Writer, around, can_write, columns_in_order
 
-_TEXTS = ("text", "source", "file", "reason")
-_NUMBERS = ("facts", "messages", "first", "last", "part", "line")
-_ROW = pa.schema(
-    [
-        ("goal", pa.int32()),
-        *((name, pa.string()) for name in _TEXTS),
-        *((name, pa.int64()) for name in _NUMBERS),
-    ]
-)
-_DDL = ", ".join(["goal int", *(f"{name} string" for name in _TEXTS), *(f"{name} bigint" for name in _NUMBERS)])
 _READ, _WRONG, _TOO_MUCH = -1, -2, -3  # instead of the number of a goal
 _SMALL = 64 * 1024 * 1024  # bytes of enrichers, which go to every worker
 _AT_ONCE = 50_000  # facts that become text together
 _COPIED = 1024 * 1024  # bytes
+
+
+class _Row(NamedTuple):
+    """What a worker tells of a part: the text of a goal, or one of the above."""
+
+    goal: int
+    source: str = ""
+    relation: str = ""
+    facts: int = 0
+    file: str = ""
+    line: int | None = None
+    reason: str = ""
+    part: int = 0
+    chunk: Chunk | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +131,16 @@ def run_inside(
         files = [stack.enter_context(_opened(goal)) for goal in goals]
         aside = stack.enter_context(_aside(spark, goals[0].path))
         work = _Work(plan, tuple(readers), enrichers, tuple(goals), aside)
-        frame = spark.range(0, parts, 1, max(1, parts)).mapInArrow(work, _DDL)
-        rows = frame.toLocalIterator(prefetchPartitions=True) if aside is None else frame.collect()
-        done = _collected(rows, files, goals, readers, aside)
+        done = _collected(_rows(spark, work, parts, is_aside=aside is not None), files, goals, readers, aside)
         check(done)
     return done
+
+
+def _rows(spark: SparkSession, work: "_Work", parts: int, *, is_aside: bool) -> Iterable[_Row]:
+    """What workers tell. Spark takes twice as long to begin if it is asked for a data frame."""
+    numbers = spark.sparkContext.parallelize(range(parts), max(1, parts))
+    found: RDD[_Row] = numbers.mapPartitions(work)
+    return found.collect() if is_aside else found.toLocalIterator(prefetchPartitions=True)
 
 
 @contextmanager
@@ -151,7 +160,7 @@ def _aside(spark: SparkSession, path: Path) -> Iterator[str | None]:
 
 
 def _collected(
-    rows: Iterable[Row],
+    rows: Iterable[_Row],
     files: Sequence[IO[bytes]],
     goals: Sequence[Goal],
     readers: Sequence[PartsReader],
@@ -166,7 +175,7 @@ def _collected(
         file.write(begin.encode())
     for row in rows:
         if row.goal == _READ:
-            read[row.source][row.text] += row.facts
+            read[row.source][row.relation] += row.facts
         elif row.goal == _WRONG:
             line = None if row.line is None else row.line + before[row.source](row.part)
             wrong.append(Wrong(row.source, row.file, line, row.reason))
@@ -175,8 +184,9 @@ def _collected(
         else:
             file, (_, between, _) = files[row.goal], framed[row.goal]
             file.write(between.encode() if tallies[row.goal].facts else b"")
-            tallies[row.goal].add(row)
-            _add(file, row, aside)
+            assert row.chunk is not None
+            tallies[row.goal].add(row.chunk)
+            _add(file, row.goal, row.chunk, aside)
     for file, tally, (_, between, end) in zip(files, tallies, framed, strict=True):
         file.write((end if tally.facts or not between else "]\n").encode())  # an empty list has no lines inside
     wrong.sort(key=lambda each: (each.file or "", each.line or 0))
@@ -184,11 +194,11 @@ def _collected(
     return Done(counted, wrong, {goal.sink: tally for goal, tally in zip(goals, tallies, strict=True)})
 
 
-def _add(file: IO[bytes], row: Row, aside: str | None) -> None:
+def _add(file: IO[bytes], goal: int, chunk: Chunk, aside: str | None) -> None:
     if aside is None:
-        file.write(row.text.encode())
+        file.write(chunk.text.encode())
         return
-    with open(_name(aside, row.goal, row.part), "rb") as written:
+    with open(_name(aside, goal, chunk.part), "rb") as written:
         shutil.copyfileobj(written, file, _COPIED)
 
 
@@ -197,7 +207,7 @@ def _name(folder: str, goal: int, part: int) -> str:
 
 
 class _Work:
-    """What a worker does with a part: a function for `mapInArrow`."""
+    """What a worker does with a part: a function for `mapPartitions`."""
 
     def __init__(
         self,
@@ -213,21 +223,19 @@ class _Work:
         self._goals = goals
         self._aside = aside
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        assert context is not None
-        part = context.partitionId()
-        for batch in batches:
-            found = {reader.source: reader.read(batch) for reader in self._readers}
+    def __call__(self, parts: Iterable[int]) -> Iterator[_Row]:
+        for part in parts:
+            numbers = pa.record_batch([[part]], names=["part"])
+            found = {reader.source: reader.read(numbers) for reader in self._readers}
             for source, each in found.items():
                 for name, number in each.counts.items():
-                    yield _row(goal=_READ, source=source, text=name, facts=number)
+                    yield _Row(_READ, source=source, relation=name, facts=number)
                 for file, line, reason in each.problems:
-                    yield _row(goal=_WRONG, source=source, file=file, line=line, reason=reason, part=part)
+                    yield _Row(_WRONG, source=source, file=file, line=line, reason=reason, part=part)
             try:
                 sent = self._evaluated(found)
             except TooMuch:
-                yield _row(goal=_TOO_MUCH)
+                yield _Row(_TOO_MUCH)
                 return
             for number, goal in enumerate(self._goals):
                 yield from self._written(number, goal, sent[goal.sink][goal.shape.relation], part)
@@ -237,11 +245,11 @@ class _Work:
         empty = [source for source, each in found.items() if not each.counts[""]]
         return Evaluation(given, empty).run(self._plan)
 
-    def _written(self, number: int, goal: Goal, facts: pa.Table, part: int) -> Iterator[pa.RecordBatch]:
+    def _written(self, number: int, goal: Goal, facts: pa.Table, part: int) -> Iterator[_Row]:
         ordered = _in_order(facts, columns_in_order(goal.shape))
         chunks = Writer(goal.endpoint, goal.shape).chunks(ordered.to_batches(max_chunksize=_AT_ONCE), part)
         if self._aside is None:
-            yield from (_row(goal=number, **chunk._asdict()) for chunk in chunks)
+            yield from (_Row(number, chunk=chunk) for chunk in chunks)
             return
         tally, between = Tally(), around(goal.endpoint, goal.shape)[1].encode()
         with open(_name(self._aside, number, part), "wb") as file:
@@ -251,11 +259,7 @@ class _Work:
                 tally.add(chunk)
         if tally.facts:
             whole = Chunk("", tally.facts, tally.messages, tally.first or 0, tally.last or 0, part)
-            yield _row(goal=number, **whole._asdict())
-
-
-def _row(**values: Any) -> pa.RecordBatch:
-    return pa.record_batch([pa.array([values.get(field.name)], field.type) for field in _ROW], schema=_ROW)
+            yield _Row(number, chunk=whole)
 
 
 def _in_order(table: pa.Table, columns: list[str]) -> pa.Table:

@@ -1,5 +1,8 @@
 """Which characters there are in columns of text: looked up in all values at once, as bytes."""
 
+from typing import Any
+
+import numpy as np
 import pyarrow as pa
 
 
@@ -9,7 +12,7 @@ def has_any(column: pa.Array, characters: bytes) -> bool:
     >>> has_any(pa.array(["a", None, "b,"]), b",;"), has_any(pa.array(["a,", "b"])[1:], b",;")
     (True, False)
     """
-    text = _bytes(column)
+    text = bytes_of(column)
     return len(text.translate(None, characters)) < len(text)
 
 
@@ -19,15 +22,24 @@ def has_only(column: pa.Array, characters: bytes) -> bool:
     >>> has_only(pa.array(["12", None, "3"]), b"123"), has_only(pa.array(["12", "4"]), b"123")
     (True, False)
     """
-    return not _bytes(column).translate(None, characters)
+    return not bytes_of(column).translate(None, characters)
 
 
-def _bytes(column: pa.Array) -> bytes:
+def bounds(column: pa.Array) -> "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]":
+    """Where the bytes of each value begin and end, among those of all.
+
+    >>> [each.tolist() for each in bounds(pa.array(["a", "", "bcd"])[1:])]
+    [[1, 1], [1, 4]]
+    """
+    width = np.int64 if pa.types.is_large_string(column.type) else np.int32
+    every = np.frombuffer(column.buffers()[1], width)[column.offset : column.offset + len(column) + 1]
+    return every[:-1], every[1:]
+
+
+def bytes_of(column: pa.Array) -> bytes:
     """What all values consist of; values that are not there have nothing."""
-    offsets, data = column.buffers()[1:3]
+    data = column.buffers()[2]
     if data is None or not len(column):
         return b""
-    width = pa.int64() if pa.types.is_large_string(column.type) else pa.int32()
-    bounds = pa.Array.from_buffers(width, len(column) + column.offset + 1, [None, offsets])
-    first, last = bounds[column.offset].as_py(), bounds[column.offset + len(column)].as_py()
-    return memoryview(data)[first:last].tobytes()
+    begins, ends = bounds(column)
+    return memoryview(data)[begins[0] : ends[-1]].tobytes()

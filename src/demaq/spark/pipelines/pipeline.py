@@ -24,6 +24,7 @@ from demaq.pipelines.running.queues import Queues
 from demaq.pipelines.running.report import SHOWN, Ran, Shown, refusal
 from demaq.spark.pipelines.columnar import TooMuch
 from demaq.spark.pipelines.endpoints import in_order, load, read, read_errors, told
+from demaq.spark.pipelines.enrichers import enrichers_of
 from demaq.spark.pipelines.files import PROBLEMS, Reading, without_gaps
 from demaq.spark.pipelines.given import Frames, by_relation, is_given, known_types, one_message, problems_in, taken
 from demaq.spark.pipelines.inside import Done, goals_of, readers_of, run_inside, stays_inside
@@ -114,13 +115,13 @@ class _Run:
         self._read: dict[str, Reading] = {}
         self._is_once = False  # are files read once only?
         self._aligned: frozenset[str] = frozenset()
-        self._wrong: list[DataFrame] = [spark.createDataFrame([], PROBLEMS)]
+        self._wrong: list[DataFrame] = []
         for node in endpoints.incoming:
             for name in node.relations:
                 if name in found:
                     file = node.endpoint.shown if is_table(node.endpoint) else None
                     self._wrong += problems_in(spark, found[name], node.id, file)
-        self._may_lack = len(self._wrong) > 1  # have tables columns that do not fit?
+        self._may_lack = bool(self._wrong)  # have tables columns that do not fit?
 
     def results(self) -> Results:
         leaving = self._evaluated()
@@ -129,7 +130,7 @@ class _Run:
             for parts in leaving.sent.values()
             for relation, frame in parts.items()
         )
-        found.wrong = reduce(DataFrame.union, self._wrong)
+        found.wrong = self._problems()
         return found
 
     def execute(self, is_strict: bool, show: Sequence[str], tell: Callable[[str], None]) -> Ran:
@@ -162,15 +163,10 @@ class _Run:
 
     def _execute_inside(self, plan: Plan, ran: Ran, is_strict: bool) -> bool:
         """Let workers do all of it; whether they did, and it was not too much."""
-        enrichers = {
-            (enricher.id, relation): frame.toArrow()
-            for enricher in self._program.enrichers
-            for relation, frame in self._loaded(enricher).items()
-        }
-        wrong, number = told(reduce(DataFrame.union, self._wrong)) if enrichers else ([], 0)
+        enrichers, wrong = enrichers_of(self._endpoints)
 
         def check(done: Done) -> None:
-            ran.wrong, ran.wrong_number = [*wrong, *done.wrong][:SHOWN], number + len(done.wrong)
+            ran.wrong, ran.wrong_number = [*wrong, *done.wrong][:SHOWN], len(wrong) + len(done.wrong)
             if ran.wrong_number and is_strict:
                 raise refusal(ran)
 
@@ -178,8 +174,6 @@ class _Run:
         try:
             done = run_inside(self._spark, plan, readers_of(self._endpoints), enrichers, goals, check)
         except TooMuch:
-            self._release()
-            self._wrong, self._read = self._wrong[:1], {}
             return False
         for source, read_ in done.read.items():
             ran.messages[source] = read_.messages
@@ -190,7 +184,6 @@ class _Run:
             note_sent(ran, self._program, sink, written.messages, {goal.shape.relation: written.facts})
         note_all(ran, self._program)
         ran.unmet = unmet(self._program, ran.messages)
-        self._release()
         return True
 
     def _send(
@@ -263,7 +256,7 @@ class _Run:
         """What is wrong with other sources, and with enrichers."""
         if is_given(source, self._given):
             return self._channel(source, is_paired=False)
-        found = read_errors(self._spark, self._endpoints, source, reduce(DataFrame.union, self._wrong))
+        found = read_errors(self._spark, self._endpoints, source, self._problems())
         self._note(source, found)
         return found.channel
 
@@ -274,6 +267,9 @@ class _Run:
         self._note(node, found)
         return facts
 
+    def _problems(self) -> DataFrame:
+        return reduce(DataFrame.union, self._wrong or [self._spark.createDataFrame([], PROBLEMS)])
+
     def _note(self, node: Source | Enricher, found: Reading) -> None:
         self._read[node.id] = found
         self._wrong.append(found.problems)
@@ -282,7 +278,7 @@ class _Run:
         """How much was read, and what could not be."""
         counted = {name: found.count() for name, found in self._read.items()}
         if self._may_lack or any(found.problems for found in counted.values()):
-            ran.wrong, ran.wrong_number = told(reduce(DataFrame.union, self._wrong))
+            ran.wrong, ran.wrong_number = told(self._problems())
             if is_strict and ran.wrong:
                 raise refusal(ran)
         for found in counted.values():

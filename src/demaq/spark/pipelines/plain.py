@@ -22,8 +22,10 @@ from demaq.pipelines.running.order import BOOLEAN, NUMBER, TEXT, lettered
 from demaq.pipelines.values import ValueType
 from demaq.pipelines.vocabulary import Format
 from demaq.spark.pipelines.letters import has_only
+from demaq.spark.pipelines.regular import regular_columns
 
-_BLOCK = 16 * 1024 * 1024  # bytes that are parsed at a time
+_BLOCK = 4 * 1024 * 1024  # bytes that are parsed at a time
+_SHORT = 100_000  # bytes in which the first object is looked for
 _BETWEEN = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*\{")
 _LIST = re.compile(rb"[ \t\r\n]*\[[ \t\r\n]*(\{.*\})[ \t\r\n]*\][ \t\r\n]*\Z", re.DOTALL)
 _LIST_IN_LINE = re.compile(rb"^[ \t]*\[(\{[^\n]*\})\][ \t\r]*$", re.MULTILINE)
@@ -62,6 +64,9 @@ def _json(data: bytes, shape: Shape, is_of_lines: bool) -> list[pa.Array] | None
         data = _LIST_IN_LINE.sub(rb"\1", data) if data.lstrip().startswith(b"[") else data
         objects = _lines(data)
     else:
+        regular = _regular(data, shape)
+        if regular is not None:
+            return _converted(regular, shape, _FROM_JSON)
         inside = _LIST.match(data)
         if inside is None:
             return None
@@ -75,7 +80,7 @@ def _json(data: bytes, shape: Shape, is_of_lines: bool) -> list[pa.Array] | None
     schema = pa.schema([pa.field(name, kind) for name, kind in zip(shape.names, kinds, strict=True)])
     table = pa.json.read_json(
         pa.py_buffer(data),
-        read_options=pa.json.ReadOptions(use_threads=False, block_size=_BLOCK),
+        read_options=pa.json.ReadOptions(block_size=_BLOCK),
         parse_options=pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer"),
     )
     if any(pa.types.is_nested(field.type) for field in table.schema):
@@ -86,6 +91,19 @@ def _json(data: bytes, shape: Shape, is_of_lines: bool) -> list[pa.Array] | None
     if _has_nothing(columns):
         return None
     return _converted(columns, shape, _FROM_JSON)
+
+
+def _regular(data: bytes, shape: Shape) -> list[pa.Array] | None:
+    """The columns of a list that is regular."""
+    try:
+        kinds = _kinds(data[:_SHORT].lstrip(b" \t\n["), shape)
+        if kinds is None or pa.bool_() in kinds:
+            return None
+        found = regular_columns(data, dict(zip(shape.names, kinds, strict=True)))
+    except (pa.ArrowException, UnicodeDecodeError):
+        return None
+    columns = [] if found is None else list(found.values())
+    return columns if columns and all(map(_is_finite, columns)) else None
 
 
 def _cut(objects: bytes) -> tuple[bytes, int]:
@@ -128,8 +146,10 @@ def _kinds(data: bytes, shape: Shape) -> list[pa.DataType] | None:
     first: dict[str, Any] = {}
     if ValueType.ANY in shape.types or ValueType.NUMBER in shape.types:
         try:
-            first = json.JSONDecoder().raw_decode(data[:100_000].decode("utf-8", "ignore").lstrip())[0]
-        except ValueError:
+            first = json.JSONDecoder().raw_decode(data[:_SHORT].decode("utf-8", "ignore").lstrip())[0]
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(first, dict):
             return None
     found = []
     for name, type_ in zip(shape.names, shape.types, strict=True):
@@ -180,7 +200,7 @@ def _csv(data: bytes, endpoint: Endpoint, shape: Shape) -> list[pa.Array] | None
         return None
     table = pa.csv.read_csv(
         pa.py_buffer(data),
-        read_options=pa.csv.ReadOptions(use_threads=False, block_size=_BLOCK, column_names=names),
+        read_options=pa.csv.ReadOptions(block_size=_BLOCK, column_names=names),
         parse_options=pa.csv.ParseOptions(delimiter=delimiter, quote_char=False),
         convert_options=pa.csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, null_values=[""]

@@ -27,7 +27,7 @@ from demaq.pipelines.running.goals import appearing, is_one_file
 from demaq.pipelines.running.order import TEXT
 from demaq.pipelines.values import ValueType
 from demaq.pipelines.vocabulary import Format
-from demaq.spark.pipelines.letters import has_any
+from demaq.spark.pipelines.letters import bytes_of, has_any
 from demaq.spark.pipelines.values import MESSAGE, decoder, place
 
 _SCHEMA = "text string, facts bigint, messages bigint, first bigint, last bigint, part bigint"
@@ -237,20 +237,23 @@ class Writer:
     # JSON
 
     def _json(self, columns: list[pa.Array], starts: "np.ndarray[Any, Any]", facts: int) -> str:
-        objects = self._objects(columns)
         if not self._is_of_lines:
-            return _together(pc.binary_join_element_wise("\n  ", objects, ""), ",")
+            return _together(self._objects(columns, "\n  ", ",")).removesuffix(",")
         if len(starts) == facts:
-            return _together(pc.binary_join_element_wise("[", objects, "]\n", ""), "")
-        texts, ends = objects.to_pylist(), [*starts[1:], facts]
+            return _together(self._objects(columns, "[", "]\n"))
+        texts, ends = self._objects(columns).to_pylist(), [*starts[1:], facts]
         return "".join(f"[{', '.join(texts[start:end])}]\n" for start, end in zip(starts, ends, strict=True))
 
-    def _objects(self, columns: list[pa.Array]) -> pa.Array:
+    def _objects(self, columns: list[pa.Array], before: str = "", behind: str = "") -> pa.Array:
+        """Objects, with something before and behind each: all is put together at once."""
         pieces: list[Any] = []
+        text = f"{before}{{"
         for at, (name, type_, column) in enumerate(zip(self._shape.names, self._shape.types, columns, strict=True)):
-            pieces.append(f"{', ' if at else '{'}{json.dumps(name, ensure_ascii=False)}: ")
-            pieces.append(pc.fill_null(_json_values(column, type_), _NULL))
-        return pc.binary_join_element_wise(*pieces, "}", "")
+            values, quote = _json_values(column, type_)
+            text += f"{', ' if at else ''}{json.dumps(name, ensure_ascii=False)}: {quote}"
+            pieces += [text, values]
+            text = quote
+        return pc.binary_join_element_wise(*pieces, f"{text}}}{behind}", "")
 
     # CSV
 
@@ -265,7 +268,7 @@ class Writer:
         pieces: list[Any] = []
         for at, text in enumerate(texts):
             pieces += [delimiter, text] if at else [text]
-        return _together(pc.binary_join_element_wise(*pieces, "\n", ""), "")
+        return _together(pc.binary_join_element_wise(*pieces, "\n", ""))
 
 
 def _once(table: pa.Table) -> pa.Table:
@@ -283,9 +286,9 @@ def _once(table: pa.Table) -> pa.Table:
     return table.filter(pa.concat_arrays([pa.array([True]), pc.invert(again)]))
 
 
-def _together(texts: pa.Array, between: str) -> str:
-    """All texts as one."""
-    return str(pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(texts)], pa.int32()), texts), between)[0])
+def _together(texts: pa.Array) -> str:
+    """All texts as one, which they are in memory; none of them is null."""
+    return bytes_of(texts).decode()
 
 
 def _has_blank(texts: pa.Array) -> bool:
@@ -293,16 +296,21 @@ def _has_blank(texts: pa.Array) -> bool:
     return bool(pc.any(pc.equal(texts, ""), min_count=0).as_py())
 
 
-def _json_values(column: pa.Array, type_: ValueType) -> pa.Array:
+def _json_values(column: pa.Array, type_: ValueType) -> tuple[pa.Array, str]:
+    """What values are written as, without nulls, and what each of them has on both sides."""
     if type_ is ValueType.ANY and _is_text(column):
         column, type_ = pc.utf8_slice_codeunits(column, 1), ValueType.TEXT
     if type_ is ValueType.TEXT and not has_any(column, _ESCAPED):
-        return pc.binary_join_element_wise('"', column, '"', "")
-    if type_ is ValueType.INTEGER:
-        return column.cast(pa.string())
-    if type_ is ValueType.BOOLEAN:
-        return pc.if_else(column, "true", "false")
-    return _each(column, type_, json_value)
+        if not column.null_count:
+            return column, '"'
+        written = pc.binary_join_element_wise('"', column, '"', "")
+    elif type_ is ValueType.INTEGER:
+        written = column.cast(pa.string())
+    elif type_ is ValueType.BOOLEAN:
+        written = pc.if_else(column, "true", "false")
+    else:
+        written = _each(column, type_, json_value)
+    return pc.fill_null(written, _NULL), ""
 
 
 def _csv_values(column: pa.Array, type_: ValueType) -> pa.Array:

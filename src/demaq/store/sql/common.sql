@@ -52,6 +52,23 @@ select {columns} from message where position > :after and queue = :queue order b
 -- name: next_due
 select min(due) from message where position is null and due is not null;
 
+-- name: held
+select {columns} from message where held > 0 and position > :after order by position limit :limit;
+
+-- name: insert_delivery
+insert into delivery (message, at, destination, result) values (:message, :at, :destination, :result)
+on conflict (message) do update set at = excluded.at, destination = excluded.destination, result = excluded.result;
+
+-- name: insert_arrival
+insert into arrival (queue, key, message, at, connection) values (:queue, :key, :message, :at, :connection)
+on conflict do nothing;
+
+-- name: arrival
+select message, connection from arrival where queue = :queue and key = :key;
+
+-- name: forget_arrivals
+delete from arrival where at < :before;
+
 -- name: insert_member
 insert into member (slicing, key, position, message) values (:slicing, :key, :position, :message);
 
@@ -119,8 +136,9 @@ on conflict (name) do update set text = excluded.text, at = excluded.at;
 select name, text, at from note order by name;
 
 -- name: slices
-select slicing, key, count(*) from member where slicing = coalesce(:slicing, slicing)
-group by slicing, key order by slicing, key;
+select slicing, key, count(*) from member
+where slicing = coalesce(:slicing, slicing) and (slicing, key) > (:after_slicing, :after_key)
+group by slicing, key order by slicing, key limit :limit;
 
 -- name: resets_of
 select slicing, key from reset where message = :message order by slicing, key;

@@ -55,7 +55,7 @@ select id, left(body, :length) from message where id = any(:ids);
 update message
 set retained = retained - lost.number, ended = case when retained - lost.number + held = 0 then :at else ended end
 from (select id, count(*) as number from unnest(:ids::bigint[]) as s (id) group by id) as lost
-where message.id = lost.id returning message.id, message.retained + message.held;
+where message.id = lost.id returning message.id, message.retained;
 
 -- name: forget_entries
 delete from entry where message = any(:ids);
@@ -64,6 +64,23 @@ delete from entry where message = any(:ids);
 delete from message where id in (
   select id from message where ended < :before order by ended limit :limit
 ) returning id, queue;
+
+-- name: forget_deliveries
+delete from delivery where message = any(:ids);
+
+-- name: deliver
+-- Messages are no longer to be sent.
+update message set held = 0, ended = case when retained = 0 then :at else ended end where held > 0 and id = any(:ids);
+
+-- name: deliveries
+select message, at, destination, result from delivery where message = any(:ids);
+
+-- name: requests
+select connection, queue, message from arrival where connection = any(:connections);
+
+-- name: replies
+select destination, min(message) from delivery
+where result = 'replied' and destination = any(:connections) group by destination;
 
 -- name: forget_resets
 delete from reset where message = any(:ids);

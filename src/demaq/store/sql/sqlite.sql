@@ -57,7 +57,7 @@ select id, substr(body, 1, :length) from message where id in (select value from 
 update message
 set retained = retained - lost.number, ended = case when retained - lost.number + held = 0 then :at else ended end
 from (select value as id, count(*) as number from json_each(:ids) group by value) as lost
-where message.id = lost.id returning message.id, message.retained + message.held;
+where message.id = lost.id returning message.id, message.retained;
 
 -- name: forget_entries
 delete from entry where message in (select value from json_each(:ids));
@@ -66,6 +66,24 @@ delete from entry where message in (select value from json_each(:ids));
 delete from message where id in (
   select id from message where ended < :before order by ended limit :limit
 ) returning id, queue;
+
+-- name: forget_deliveries
+delete from delivery where message in (select value from json_each(:ids));
+
+-- name: deliver
+-- Messages are no longer to be sent.
+update message set held = 0, ended = case when retained = 0 then :at else ended end
+where held > 0 and id in (select value from json_each(:ids));
+
+-- name: deliveries
+select message, at, destination, result from delivery where message in (select value from json_each(:ids));
+
+-- name: requests
+select connection, queue, message from arrival where connection in (select value from json_each(:connections));
+
+-- name: replies
+select destination, min(message) from delivery
+where result = 'replied' and destination in (select value from json_each(:connections)) group by destination;
 
 -- name: forget_resets
 delete from reset where message in (select value from json_each(:ids));

@@ -1,0 +1,123 @@
+"""Where messages go, and where they may go: data does not name a destination that no operator has allowed."""
+
+import ipaddress
+import re
+from collections.abc import Sequence
+from urllib.parse import SplitResult, urlsplit
+
+from demaq.diagnostics import DemaqError
+from demaq.model import GatewaySettings
+
+SCHEMES = ("http", "https", "mailto", "file")
+_PORTS = {"http": 80, "https": 443}
+
+
+class DestinationInvalid(DemaqError):
+    """A message cannot go there."""
+
+
+def destination(to: str | None, settings: GatewaySettings, of_interface: str | None) -> str | None:
+    """Where a message goes whose property `To` says so, or says nothing. None if nobody knows a place.
+
+    >>> destination(None, GatewaySettings(), "http://supplier.invalid/capacity")
+    'http://supplier.invalid/capacity'
+    """
+    usual = settings.to or of_interface
+    if to is None or to == usual:
+        return usual
+    if not is_allowed(to, settings.allow, usual):
+        raise DestinationInvalid(
+            f"the message is to go to {shown(to)}, where this gateway may not send: `allow` in demaq.toml says where"
+        )
+    return to
+
+
+def is_allowed(to: str, allow: Sequence[str], usual: str | None = None) -> bool:
+    """Does an operator let messages go there: below an address that is allowed, or to where they usually go?
+
+    >>> is_allowed("https://a.example.org/x", ["https://*.example.org/"])
+    True
+    >>> is_allowed("https://example.org.evil.invalid/", ["https://example.org"])
+    False
+    >>> is_allowed("mailto:ada@example.org", ["mailto:*@example.org"])
+    True
+    """
+    found = _split(to)
+    if found is None:
+        return False
+    return any(
+        pattern is not None and _covers(pattern, found)
+        for pattern in map(_split, (*allow, *([usual] if usual is not None else ())))
+    )
+
+
+def needs_public_address(to: str, allow: Sequence[str], usual: str | None) -> bool:
+    """Is a host allowed by a pattern only? Then it must not turn out to be one inside our own network."""
+    return not is_allowed(to, [pattern for pattern in allow if "*" not in _host(pattern)], usual)
+
+
+def is_public(address: str) -> bool:
+    """Is it an address of the world, rather than of this machine or its network?"""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
+        found = found.ipv4_mapped
+    return found.is_global and not found.is_multicast
+
+
+def _host(pattern: str) -> str:
+    found = _split(pattern)
+    return "" if found is None else found.netloc or found.path
+
+
+def _split(uri: str) -> SplitResult | None:
+    """The parts of an address that is clear: no user, no tricks in its path."""
+    try:
+        found = urlsplit(uri)
+        has_port = found.port is not None or not re.search(r":\d*$", found.netloc)
+    except ValueError:
+        return None
+    is_clear = found.username is None and "\\" not in uri and not re.search(r"[\x00-\x20]", uri)
+    return found if found.scheme in SCHEMES and is_clear and has_port else None
+
+
+def _covers(pattern: SplitResult, found: SplitResult) -> bool:
+    if pattern.scheme != found.scheme:
+        return False
+    if found.scheme == "mailto":
+        return _matches(pattern.path.lower(), found.path.lower())
+    hosts = _matches((pattern.hostname or "").lower(), (found.hostname or "").lower())
+    ports = (pattern.port or _PORTS.get(pattern.scheme)) == (found.port or _PORTS.get(found.scheme))
+    return hosts and ports and _is_below(found.path, pattern.path)
+
+
+def _matches(pattern: str, text: str) -> bool:
+    """`*` stands for anything; in a host, for what is before a dot."""
+    return re.fullmatch(".+".join(map(re.escape, pattern.split("*"))), text) is not None
+
+
+def _is_below(path: str, top: str) -> bool:
+    """Does a path begin with another, whole names at a time?"""
+    if any(part in (".", "..") for part in re.split("/|%2[fF]", path.replace("%2e", ".").replace("%2E", "."))):
+        return False
+    top = top.rstrip("/")
+    return path == top or path.startswith(f"{top}/") or not top
+
+
+def origin(to: str) -> str:
+    """What is reached or not reached as one: the host of an address.
+
+    >>> origin("https://example.org/a/b?c"), origin("mailto:ada@example.org")
+    ('https://example.org', 'mailto:')
+    """
+    found = urlsplit(to)
+    return f"{found.scheme}://{found.netloc}" if found.netloc else f"{found.scheme}:"
+
+
+def shown(uri: str) -> str:
+    """An address without what may be secret in it."""
+    try:
+        found = urlsplit(uri)
+    except ValueError:
+        return "an address that cannot be read"
+    host = found.netloc.rpartition("@")[2]
+    return found._replace(netloc=host, query="…" if found.query else "", fragment="").geturl()

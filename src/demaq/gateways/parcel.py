@@ -1,0 +1,40 @@
+"""A message on its way out, and what can become of it."""
+
+from dataclasses import dataclass
+
+from demaq.diagnostics import DemaqError
+from demaq.gateways.soap.wsdl import Port
+from demaq.model import GatewaySettings, Message
+
+
+class Undelivered(DemaqError):
+    """A message was not delivered. `kind` is that of the error message that tells of it.
+
+    One that is final would not be delivered by trying again. A destination may ask to be left alone for some seconds.
+    """
+
+    def __init__(self, kind: str, description: str, *, is_final: bool = False, pause: float = 0.0) -> None:
+        super().__init__(description)
+        self.kind = kind
+        self.description = description
+        self.is_final = is_final
+        self.pause = pause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parcel:
+    """A message, where it goes, and the id under which whoever gets it twice can know it again."""
+
+    message: Message
+    to: str
+    identity: str
+    settings: GatewaySettings
+    port: Port | None = None  # of the service, if it takes envelopes
+    is_public_only: bool = False  # the place is one that data named: it must be outside our own network
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a service answered, if it is a document."""
+
+    body: bytes

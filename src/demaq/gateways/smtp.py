@@ -1,0 +1,75 @@
+"""Messages that go out by mail."""
+
+import asyncio
+import smtplib
+import socket
+import ssl
+from email.message import EmailMessage
+from urllib.parse import unquote, urlsplit
+
+from demaq.gateways.mail import mail_of
+from demaq.gateways.parcel import Parcel, Undelivered
+from demaq.model import MailSettings
+
+_PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
+SCHEMES = tuple(_PORTS)
+
+
+class SmtpTransport:
+    """Gives mail to a server, which brings it to whom it is for."""
+
+    def __init__(self, settings: MailSettings) -> None:
+        self._settings = settings
+
+    async def send(self, parcel: Parcel) -> None:
+        """Send a message by mail; raises `Undelivered`."""
+        to = unquote(urlsplit(parcel.to).path)
+        mail = mail_of(parcel.message, to, self._settings.sender, parcel.identity)
+        await asyncio.to_thread(self._send, mail, to, parcel.settings.timeout.total_seconds())
+
+    def _send(self, mail: EmailMessage, to: str, timeout: float) -> None:
+        server = urlsplit(self._settings.server)
+        where = f"the mail server {server.hostname}"
+        try:
+            with self._connected(timeout) as smtp:
+                smtp.send_message(mail, self._settings.sender, [to])
+        except socket.gaierror as error:
+            raise Undelivered("nameResolution", f"{where}: its host is not known") from error
+        except TimeoutError as error:
+            raise Undelivered("timeout", f"{where} did not answer in time") from error
+        except (ssl.SSLError, smtplib.SMTPAuthenticationError, smtplib.SMTPNotSupportedError) as error:
+            raise Undelivered("security", f"{where}: {_reason(error)}") from error
+        except smtplib.SMTPRecipientsRefused as error:
+            ((code, reason),) = error.recipients.values()
+            raise _refused(where, code, reason) from error
+        except smtplib.SMTPResponseException as error:
+            raise _refused(where, error.smtp_code, error.smtp_error) from error
+        except (OSError, smtplib.SMTPException) as error:
+            raise Undelivered("disconnectedTransport", f"{where} cannot be reached: {_reason(error)}") from error
+
+    def _connected(self, timeout: float) -> smtplib.SMTP:
+        server = urlsplit(self._settings.server)
+        host, port = server.hostname or "localhost", server.port or _PORTS[server.scheme]
+        if server.scheme == "smtps":
+            smtp: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=timeout, context=ssl.create_default_context())
+        else:
+            smtp = smtplib.SMTP(host, port, timeout=timeout)
+        try:
+            if server.scheme == "smtp+tls":
+                smtp.starttls(context=ssl.create_default_context())
+            if self._settings.user is not None:
+                smtp.login(self._settings.user, self._settings.password or "")
+        except BaseException:
+            smtp.close()
+            raise
+        return smtp
+
+
+def _refused(where: str, code: int, reason: bytes | str) -> Undelivered:
+    """A server has said no: for ever with 5xx, for now with 4xx."""
+    text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else reason
+    return Undelivered("httpStatus", f"{where} answered {code}: {' '.join(text.split())}", is_final=code >= 500)
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

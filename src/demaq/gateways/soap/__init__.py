@@ -1,0 +1,1 @@
+"""SOAP 1.1 and 1.2, WS-Addressing and WSDL."""

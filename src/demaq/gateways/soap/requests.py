@@ -1,0 +1,128 @@
+"""Requests that come as envelopes, and what is answered to them."""
+
+from dataclasses import dataclass
+
+from lxml import etree
+
+from demaq.engine.xml import MessageRefused, read_message
+from demaq.gateways.soap import addressing as wsa
+from demaq.gateways.soap.addressing import Addressing, read_addressing
+from demaq.gateways.soap.envelope import (
+    Blame,
+    Envelope,
+    EnvelopeInvalid,
+    Fault,
+    Version,
+    envelope,
+    fault,
+    is_envelope,
+    read_envelope,
+)
+from demaq.gateways.soap.wsdl import Operation, Port, parsed
+from demaq.model import Limits, Value
+
+_LOOKS_LIKE_ONE = 2000  # bytes, in which an envelope begins
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoapRequest:
+    envelope: Envelope
+    addressing: Addressing | None
+    operation: Operation | None
+
+    @property
+    def wants_reply(self) -> bool:
+        """Does whoever sent it wait for a reply?"""
+        is_elsewhere = self.addressing is not None and self.addressing.answers_elsewhere
+        return self.operation is not None and self.operation.has_output and not is_elsewhere
+
+    @property
+    def key(self) -> str | None:
+        """By which it is known if it comes again."""
+        return None if self.addressing is None else self.addressing.message_id
+
+    def properties(self, action: str | None) -> dict[str, Value]:
+        """What rules can ask for."""
+        found = self.addressing or Addressing()
+        texts = {"To": found.to, "Action": found.action or action, "ReplyTo": found.reply_to, "Sender": found.sender}
+        return {name: Value("xs:string", text) for name, text in texts.items() if text}
+
+
+def looks_like_envelope(data: bytes, media: str) -> bool:
+    return media == Version.SOAP_12.media_type or b"Envelope" in data[:_LOOKS_LIKE_ONE]
+
+
+def read_request(data: bytes, limits: Limits, port: Port | None, action: str | None) -> SoapRequest | None:
+    """A request in an envelope; None if what came is a document of another kind. Raises `Fault`."""
+    try:
+        root = read_message(data, limits).root
+    except MessageRefused as refused:
+        raise EnvelopeInvalid(refused.reason) from refused
+    if not is_envelope(root):
+        return None
+    found = read_envelope(root)
+    unknown = found.not_understood(wsa.NAMESPACES)
+    if unknown:
+        raise _in_version(Fault(f"the header {unknown[0]} is not understood", Blame.MUST_UNDERSTAND), found.version)
+    if found.payload is None:
+        raise _in_version(Fault("the Body is empty: a message is one element"), found.version)
+    addressing = read_addressing(found)
+    named = (None if addressing is None else addressing.action) or action
+    operation = None
+    if port is not None and port.operations:
+        operation = port.operation(found.payload.tag, named)
+        if operation is None:
+            taken = ", ".join(sorted({each.takes or each.name for each in port.operations}))
+            raise _in_version(
+                Fault(f"no operation takes {found.payload.tag}: there are those for {taken}"), found.version
+            )
+    return SoapRequest(envelope=found, addressing=addressing, operation=operation)
+
+
+class VersionedFault(Fault):
+    """A fault about an envelope whose version is known."""
+
+    version: Version
+
+
+def _in_version(found: Fault, version: Version) -> VersionedFault:
+    versioned = VersionedFault(found.reason, found.blame, code=found.code, headers=found.headers)
+    versioned.version = version
+    return versioned
+
+
+def reply(request: SoapRequest, body: str) -> bytes:
+    """A reply, in an envelope like that of the request."""
+    return envelope(request.envelope.version, parsed(body), _reply_headers(request))
+
+
+def refusal(found: Fault, request: SoapRequest | None = None, media: str = "") -> tuple[Version, int, bytes]:
+    """A fault, in the version of the request as far as it is known, and the status of HTTP that goes with it."""
+    if request is not None:
+        version = request.envelope.version
+    elif isinstance(found, VersionedFault):
+        version = found.version
+    else:
+        version = Version.SOAP_12 if media == Version.SOAP_12.media_type else Version.SOAP_11
+    is_senders = found.blame is Blame.SENDER and version is Version.SOAP_12
+    headers = [] if request is None else _reply_headers(request)
+    return version, 400 if is_senders else 500, fault(version, found, headers)
+
+
+def _reply_headers(request: SoapRequest) -> "list[etree._Element]":
+    asked = request.addressing
+    if asked is None:
+        return []
+    action = None if request.operation is None else request.operation.reply_action
+    return Addressing(namespace=asked.namespace, action=action, relates_to=asked.message_id).elements()
+
+
+def action_of(headers_action: str | None, content_type: str) -> str | None:
+    """The action that HTTP names: in a header of its own for 1.1, with the media type for 1.2."""
+    if headers_action is not None:
+        return headers_action.strip().strip('"') or None
+    for part in content_type.split(";")[1:]:
+        name, _, value = part.partition("=")
+        if name.strip().lower() == "action":
+            return value.strip().strip('"') or None
+    return None

@@ -1,0 +1,212 @@
+"""WSDL 1.1: what a port offers; the file as it is served; and one for a queue that has only a schema."""
+
+import posixpath
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from lxml import etree
+
+from demaq.gateways.soap.envelope import Version
+
+WSDL = "http://schemas.xmlsoap.org/wsdl/"
+XSD = "http://www.w3.org/2001/XMLSchema"
+_SOAP = {
+    "http://schemas.xmlsoap.org/wsdl/soap/": Version.SOAP_11,
+    "http://schemas.xmlsoap.org/wsdl/soap12/": Version.SOAP_12,
+}
+_SOAP_11 = "http://schemas.xmlsoap.org/wsdl/soap/"
+_TRANSPORT = "http://schemas.xmlsoap.org/soap/http"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """`takes` is the name of the element in the body; None for one of RPC style with parts of types, whose element is
+    called like the operation. One without `output` gives no reply."""
+
+    name: str
+    action: str
+    takes: str | None
+    has_output: bool
+    reply_action: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Port:
+    """A port of a service, as its binding says."""
+
+    address: str | None
+    version: Version
+    operations: tuple[Operation, ...]
+
+    def operation(self, element: str, action: str | None = None) -> Operation | None:
+        """The operation that takes an element; if there are several, that with the action."""
+        taking = [each for each in self.operations if each.takes == element]
+        named = [each for each in taking or self.operations if action and each.action == action]
+        return next(iter(named or taking), None)
+
+
+def read_port(files: Mapping[str, str], file: str, name: str) -> Port | None:
+    """A port of an interface, which may be divided among files; None if nothing is known of it but its name."""
+    roots = list(_definitions(files, file))
+    port = next((each for each in _all(roots, "service/port") if each.get("name") == name), None)
+    if port is None:
+        return None
+    address = next((child.get("location") for child in port.iterchildren("*") if child.get("location")), None)
+    binding = _named(roots, "binding", port.get("binding", ""))
+    if binding is None:
+        return Port(address=address, version=Version.SOAP_11, operations=())
+    version = next((_SOAP[ns] for child in binding if (ns := _namespace(child)) in _SOAP), Version.SOAP_11)
+    kind = _named(roots, "portType", binding.get("type", ""))
+    offered = [] if kind is None else list(kind.iterchildren(f"{{{WSDL}}}operation"))
+    return Port(
+        address=address,
+        version=version,
+        operations=tuple(_operation(each, binding, roots, _target(kind)) for each in offered),
+    )
+
+
+def _operation(
+    element: "etree._Element", binding: "etree._Element", roots: "list[etree._Element]", target: str
+) -> Operation:
+    name = element.get("name", "")
+    bound = next((each for each in binding.iterchildren(f"{{{WSDL}}}operation") if each.get("name") == name), None)
+    action = (
+        next((child.get("soapAction") for child in bound if child.get("soapAction")), "") if bound is not None else ""
+    )
+    given, output = element.find(f"{{{WSDL}}}input"), element.find(f"{{{WSDL}}}output")
+    kind = etree.QName(element.getparent().get("name", "")).localname
+    reply = f"{target.rstrip('/')}/{kind}/{name}Response"
+    return Operation(
+        name=name,
+        action=action or f"{target.rstrip('/')}/{kind}/{name}Request",
+        takes=None if given is None else _element_of(given, roots),
+        has_output=output is not None,
+        reply_action=reply,
+    )
+
+
+def _element_of(given: "etree._Element", roots: "list[etree._Element]") -> str | None:
+    message = _named(roots, "message", given.get("message", ""))
+    part = None if message is None else message.find(f"{{{WSDL}}}part")
+    if part is None or part.get("element") is None:
+        return None
+    prefix, _, local = part.get("element").rpartition(":")
+    namespace = part.nsmap.get(prefix or None)
+    return f"{{{namespace}}}{local}" if namespace else local
+
+
+def _definitions(files: Mapping[str, str], file: str, seen: set[str] | None = None) -> "Iterator[etree._Element]":
+    """A file, and those that it imports."""
+    seen = set() if seen is None else seen
+    if file in seen or file not in files:
+        return
+    seen.add(file)
+    root = parsed(files[file])
+    yield root
+    for each in root.iterchildren(f"{{{WSDL}}}import"):
+        yield from _definitions(files, _beside(file, each.get("location", "")), seen)
+
+
+def parsed(text: str) -> "etree._Element":
+    return etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False, no_network=True))
+
+
+def _beside(file: str, location: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(file), location))
+
+
+def _all(roots: "list[etree._Element]", path: str) -> "Iterator[etree._Element]":
+    steps = "/".join(f"{{{WSDL}}}{step}" for step in path.split("/"))
+    for root in roots:
+        yield from root.iterfind(steps)
+
+
+def _named(roots: "list[etree._Element]", kind: str, name: str) -> "etree._Element | None":
+    local = name.rpartition(":")[2]
+    return next((each for each in _all(roots, kind) if each.get("name") == local), None)
+
+
+def _target(element: "etree._Element | None") -> str:
+    return "" if element is None else element.getroottree().getroot().get("targetNamespace", "")
+
+
+def _namespace(element: "etree._Element") -> str:
+    return "" if not isinstance(element.tag, str) else etree.QName(element).namespace or ""
+
+
+# As it is served
+
+
+def served(text: str, file: str, address: str, place_of: Callable[[str], str]) -> bytes:
+    """A WSDL file or a schema, with the address of the node, and with its imports where the node serves them."""
+    root = parsed(text)
+    for port in root.iterfind(f"{{{WSDL}}}service/{{{WSDL}}}port"):
+        for child in port.iterchildren("*"):
+            if child.get("location"):
+                child.set("location", address)
+    for each in root.iter(f"{{{WSDL}}}import"):
+        if each.get("location") and ":" not in each.get("location"):
+            each.set("location", place_of(_beside(file, each.get("location"))))
+    for each in root.iter(f"{{{XSD}}}import", f"{{{XSD}}}include", f"{{{XSD}}}redefine"):
+        if each.get("schemaLocation") and ":" not in each.get("schemaLocation"):
+            each.set("schemaLocation", place_of(_beside(file, each.get("schemaLocation"))))
+    return bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True))
+
+
+def place_at(address: str) -> Callable[[str], str]:
+    """Where files are served that an interface imports."""
+    return lambda file: f"{address}?file={quote(file)}"
+
+
+# Generated
+
+
+def generated(queue: str, schema: str | None, schema_text: str | None, address: str) -> bytes:
+    """A WSDL for a queue that has none: an operation without a reply for each element that its schema declares."""
+    names = list(_elements(schema_text)) if schema_text is not None else []
+    target = f"urn:demaq:{quote(queue)}"
+    spaces = {"wsdl": WSDL, "soap": _SOAP_11, "xs": XSD, "tns": target}
+    root = etree.Element(f"{{{WSDL}}}definitions", nsmap=spaces, name=queue, targetNamespace=target)
+    types = etree.SubElement(root, f"{{{WSDL}}}types")
+    own = etree.SubElement(types, f"{{{XSD}}}schema", targetNamespace=f"{target}:types")
+    if schema is None:
+        etree.SubElement(own, f"{{{XSD}}}element", name="message", type="xs:anyType")
+        names = [(f"{target}:types", "message")]
+    else:
+        namespace = parsed(schema_text or "").get("targetNamespace")
+        imported = etree.SubElement(own, f"{{{XSD}}}import", schemaLocation=place_at(address)(schema))
+        if namespace:
+            imported.set("namespace", namespace)
+    for number, (namespace, local) in enumerate(names):
+        message = etree.SubElement(root, f"{{{WSDL}}}message", name=f"{local}Message")
+        space = {"e": namespace} if namespace else None
+        element = f"e:{local}" if namespace else local
+        etree.SubElement(message, f"{{{WSDL}}}part", nsmap=space, name="body", element=element)
+        assert number >= 0
+    kind = etree.SubElement(root, f"{{{WSDL}}}portType", name="Port")
+    for _, local in names:
+        operation = etree.SubElement(kind, f"{{{WSDL}}}operation", name=local)
+        etree.SubElement(operation, f"{{{WSDL}}}input", message=f"tns:{local}Message")
+    _add_binding(root, [local for _, local in names], target)
+    service = etree.SubElement(root, f"{{{WSDL}}}service", name=queue)
+    port = etree.SubElement(service, f"{{{WSDL}}}port", name="Port", binding="tns:Binding")
+    etree.SubElement(port, f"{{{_SOAP_11}}}address", location=address)
+    return bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True))
+
+
+def _add_binding(root: "etree._Element", names: list[str], target: str) -> None:
+    binding = etree.SubElement(root, f"{{{WSDL}}}binding", name="Binding", type="tns:Port")
+    etree.SubElement(binding, f"{{{_SOAP_11}}}binding", style="document", transport=_TRANSPORT)
+    for name in names:
+        operation = etree.SubElement(binding, f"{{{WSDL}}}operation", name=name)
+        etree.SubElement(operation, f"{{{_SOAP_11}}}operation", soapAction=f"{target}/{name}", style="document")
+        given = etree.SubElement(operation, f"{{{WSDL}}}input")
+        etree.SubElement(given, f"{{{_SOAP_11}}}body", use="literal")
+
+
+def _elements(schema: str) -> Iterator[tuple[str, str]]:
+    """The elements that a schema declares, with its namespace."""
+    root = parsed(schema)
+    for element in root.iterchildren(f"{{{XSD}}}element"):
+        yield root.get("targetNamespace", ""), element.get("name", "")

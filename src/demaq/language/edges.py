@@ -1,0 +1,116 @@
+"""`[server]` and `[gateways.NAME]` in `demaq.toml`: how a node is connected to the world."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+from demaq.diagnostics import Report, Source, did_you_mean
+from demaq.language import codes
+from demaq.language.toml import duration, number, place
+from demaq.model import EdgeSettings, GatewaySettings, MailSettings, ServerSettings
+
+Settings = TypeVar("Settings", ServerSettings, MailSettings, GatewaySettings)
+_SECRETS = ("token", "password")
+_FILES = ("folder", "certificate", "key")
+_ADDRESSES = ("to", "allow")
+_WRONG = object()
+_PORTS = 65_535
+
+
+def read_edge(source: Source, table: Mapping[str, Any], report: Report) -> EdgeSettings:
+    gateways = table.get("gateways", {})
+    if not isinstance(gateways, dict):
+        report.say(codes.CONFIGURATION, place(source, "gateways"), "`gateways` are tables: `[gateways.requests]`")
+        gateways = {}
+    return EdgeSettings(
+        server=_read(ServerSettings, source, "server", table.get("server", {}), report),
+        mail=_read(MailSettings, source, "mail", table.get("mail", {}), report),
+        gateways={
+            name: _read(GatewaySettings, source, f"gateways.{name}", given, report) for name, given in gateways.items()
+        },
+    )
+
+
+def _read(kind: type[Settings], source: Source, table: str, given: Any, report: Report) -> Settings:
+    if not isinstance(given, dict):
+        report.say(codes.CONFIGURATION, place(source, table), f"`{table}` is a table: `[{table}]`")
+        return kind()
+    known = {field.name: field.type for field in fields(kind)}
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        where = place(source, key, table)
+        if key not in known:
+            help_ = did_you_mean(key, list(known), "settings")
+            report.say(codes.CONFIGURATION, where, f"there is no setting `{key}` in `[{table}]`", help=help_)
+            continue
+        read = _value(getattr(kind(), key), key, value)
+        if read is _WRONG:
+            what = "a number of a port" if key == "port" else _KINDS[_kind_of(kind, key)]
+            report.say(codes.CONFIGURATION, where, f"`{key}` is {what}, not {value!r}")
+        elif key in _SECRETS:
+            found[key] = _secret(key, read, table, source, report)
+        else:
+            found[key] = _beside(read, key, source)
+    return kind(**found)
+
+
+_KINDS: dict[type, str] = {
+    timedelta: 'a duration such as "30 seconds"',
+    bool: "true or false",
+    int: "a whole number",
+    tuple: "a list of texts",
+    str: "a text in quotes",
+}
+
+
+def _kind_of(kind: type[Settings], key: str) -> type:
+    default = getattr(kind(), key)
+    return str if default is None else type(default)
+
+
+def _value(default: Any, key: str, value: Any) -> Any:
+    """A value of the same kind as that which a setting has if nobody sets it."""
+    if isinstance(default, timedelta):
+        return _or_wrong(duration(value))
+    if isinstance(default, bool):
+        return value if isinstance(value, bool) else _WRONG
+    if isinstance(default, int):
+        read = number(value)
+        is_good = read is not None and read == int(read) and read >= 0 and (key != "port" or read <= _PORTS)
+        return int(read) if is_good and read is not None else _WRONG
+    if isinstance(default, tuple):
+        is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
+        return tuple(value) if is_list else _WRONG
+    return value if isinstance(value, str) else _WRONG
+
+
+def _or_wrong(value: Any) -> Any:
+    return _WRONG if value is None else value
+
+
+def _beside(value: Any, key: str, source: Source) -> Any:
+    """Files and folders are named as they are seen from `demaq.toml`."""
+    root = Path(source.name).parent
+    if isinstance(value, tuple):
+        return tuple(_beside(each, key, source) for each in value)
+    if key in _FILES:
+        return str((root / value).resolve())
+    if key in _ADDRESSES and value.startswith("file:") and not value.startswith("file://"):
+        return f"file://{(root / value.removeprefix('file:')).resolve()}"
+    return value
+
+
+def _secret(key: str, value: str, table: str, source: Source, report: Report) -> str | None:
+    """What a variable of the environment has: a secret does not stand in a file that everybody may read."""
+    if not value.startswith("$"):
+        report.say(
+            codes.CONFIGURATION,
+            place(source, key, table),
+            f"a {key} does not stand here, where others may read it",
+            help=f'name a variable of the environment: `{key} = "$DEMAQ_{key.upper()}"`',
+        )
+        return None
+    return os.environ.get(value[1:]) or None

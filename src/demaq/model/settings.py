@@ -1,0 +1,77 @@
+"""What an operator sets of the edges of a node, in `demaq.toml`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+LARGEST = 10 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """`[server]`: where a node listens, and whom it lets in.
+
+    `token` is a secret that whoever comes has to show; `address` is how others reach the node, if not by host and port.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8484
+    address: str | None = None
+    token: str | None = field(default=None, repr=False)
+    certificate: str | None = None
+    key: str | None = None
+    largest: int = LARGEST  # bytes of what is sent to it
+    rate: int = 0  # requests a second from one address; 0: as many as come
+    connections: int = 1000  # at the same time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatewaySettings:
+    """`[gateways.NAME]`: how one gateway is connected.
+
+    Outgoing: `to` is where messages go, and `allow` where the property `To` may send them instead. Each attempt may
+    take `timeout`; a message that could not be delivered for `patience` becomes an error. Answers of services go into
+    the queue `replies`.
+
+    Incoming: senders wait for a reply by default for `wait`; one that is `public` asks for no token. What is mailed to
+    the address `mail`, and files that are put into `folder`, come in, too.
+    """
+
+    to: str | None = None
+    allow: tuple[str, ...] = ()
+    timeout: timedelta = timedelta(seconds=30)
+    patience: timedelta = timedelta(minutes=5)
+    replies: str | None = None
+    wait: timedelta = timedelta(0)
+    public: bool = False
+    mail: str | None = None
+    folder: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailSettings:
+    """`[mail]`: by which server mail goes out, from whom, and where it comes in.
+
+    `server` is written `smtp://host:25`, `smtp+tls://host:587` (which begins in the open, and then is encrypted) or
+    `smtps://host:465`.
+    """
+
+    server: str = "smtp://localhost:25"
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    sender: str = "demaq@localhost"
+    host: str = "127.0.0.1"
+    port: int = 8425
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeSettings:
+    server: ServerSettings = field(default_factory=ServerSettings)
+    mail: MailSettings = field(default_factory=MailSettings)
+    gateways: Mapping[str, GatewaySettings] = field(default_factory=dict)
+
+    def gateway(self, queue: str) -> GatewaySettings:
+        return self.gateways.get(queue, _PLAIN)
+
+
+_PLAIN = GatewaySettings()

@@ -1,0 +1,137 @@
+"""What comes in other than over HTTP: by mail, and as files."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+from aiosmtpd.smtp import SMTP, Envelope, Session
+
+from demaq.engine.records import Incoming
+from demaq.engine.xml import MessageRefused
+from demaq.gateways.folders import FoundFile, watch
+from demaq.gateways.mail import read_mail
+from demaq.gateways.soap.envelope import Fault
+from demaq.gateways.soap.requests import looks_like_envelope, read_request
+from demaq.model import Value
+from demaq.server.edge import Edge
+from demaq.store import StoreUnavailable
+
+_MOST_RECIPIENTS = 100
+
+
+@asynccontextmanager
+async def mailbox(edge: Edge) -> AsyncIterator[None]:
+    """A server for mail, if a gateway has an address."""
+    addresses = {settings.mail.lower(): queue for queue, settings in edge.settings.gateways.items() if settings.mail}
+    if not addresses:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    handler = _Mailbox(edge, addresses)
+    mail = edge.settings.mail
+    sessions: WeakSet[SMTP] = WeakSet()
+
+    def session() -> SMTP:
+        limit = edge.settings.server.largest
+        found = SMTP(handler, data_size_limit=limit, enable_SMTPUTF8=True, ident="Demaq", loop=loop, timeout=60)
+        sessions.add(found)
+        return found
+
+    server = await loop.create_server(session, mail.host, mail.port)
+    edge.mail_port = server.sockets[0].getsockname()[1]
+    try:
+        yield
+    finally:
+        server.close()
+        for each in sessions:
+            if each.transport is not None:
+                each.transport.close()
+
+
+class _Mailbox:
+    """Answers a server for mail: 250 when a message is durable."""
+
+    def __init__(self, edge: Edge, addresses: dict[str, str]) -> None:
+        self._edge = edge
+        self._addresses = addresses
+
+    async def handle_RCPT(
+        self, _server: SMTP, _session: Session, envelope: Envelope, address: str, _options: list[str]
+    ) -> str:
+        if address.lower() not in self._addresses:
+            return f"550 5.1.1 nobody here is called {address}"
+        if len(envelope.rcpt_tos) >= _MOST_RECIPIENTS:
+            return "452 4.5.3 too many recipients"
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:
+        content = envelope.content
+        assert isinstance(content, bytes)
+        letter = await asyncio.to_thread(read_mail, content, envelope.mail_from or "")
+        body: bytes | str = letter.body
+        try:
+            if looks_like_envelope(letter.body, ""):
+                found = await asyncio.to_thread(read_request, letter.body, self._edge.plan.limits, None, None)
+                body = letter.body if found is None else found.envelope.text()
+        except Fault as fault:
+            return f"554 5.6.0 {_line(fault.reason)}"
+        queues = dict.fromkeys(self._addresses[address.lower()] for address in envelope.rcpt_tos)
+        messages = [
+            Incoming(queue=queue, body=body, now=self._edge.now(), properties=letter.properties, key=letter.key)
+            for queue in queues
+        ]
+        try:
+            answers = await self._edge.take_many(messages)
+        except StoreUnavailable:
+            return "451 4.3.0 the store cannot be reached: try again"
+        refused = [answer for answer in answers if isinstance(answer, MessageRefused)]
+        if refused:
+            return f"554 5.6.0 {_line(refused[0].reason)}"
+        numbers = ", ".join(str(answer.message) for answer in answers if not isinstance(answer, MessageRefused))
+        return f"250 OK {numbers}"
+
+    async def handle_exception(self, error: Exception) -> str:
+        return f"451 4.3.0 something is wrong inside the node: {type(error).__name__}"
+
+
+def _line(text: str) -> str:
+    """In one line, as answers of mail servers are, and in ASCII."""
+    return " ".join(text.split()).encode("ascii", "replace").decode()[:400]
+
+
+@asynccontextmanager
+async def folders(edge: Edge) -> AsyncIterator[None]:
+    """Watches folders, if gateways have some."""
+    named = [(queue, settings.folder) for queue, settings in edge.settings.gateways.items() if settings.folder]
+    tasks = [
+        asyncio.create_task(watch(Path(folder), _taker(edge, queue), lambda: edge.is_stopping))
+        for queue, folder in named
+    ]
+    try:
+        yield
+    finally:
+        await asyncio.gather(*tasks)
+
+
+def _taker(edge: Edge, queue: str) -> Any:
+    async def take(found: FoundFile) -> str | None:
+        incoming = Incoming(
+            queue=queue,
+            body=found.body,
+            now=edge.now(),
+            properties={"Sender": Value("xs:string", found.path.name)},
+            key=found.key,
+        )
+        while True:
+            try:
+                answer = await edge.take(incoming)
+            except StoreUnavailable:
+                await asyncio.sleep(1)  # the file stays where it is until then
+                continue
+            return answer.reason if isinstance(answer, MessageRefused) else None
+
+    return take

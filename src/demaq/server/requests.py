@@ -1,0 +1,16 @@
+"""What handlers ask of a request."""
+
+from starlette.requests import ClientDisconnect, Request
+
+from demaq.server.problems import Problem
+
+
+def media_type(request: Request) -> str:
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def whole_body(request: Request) -> bytes:
+    try:
+        return await request.body()
+    except ClientDisconnect as error:
+        raise Problem(400, "the sender has gone before all was sent") from error

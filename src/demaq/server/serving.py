@@ -1,0 +1,192 @@
+"""A server beside a node: an event loop in a thread of its own."""
+
+import asyncio
+import ipaddress
+import socket
+import threading
+from types import TracebackType
+
+import uvicorn
+
+from demaq.diagnostics import DemaqError
+from demaq.gateways.folders import send_file
+from demaq.gateways.http import HttpTransport
+from demaq.gateways.outbox import Outbox, Send
+from demaq.gateways.parcel import Answer, Parcel, Undelivered
+from demaq.gateways.smtp import SmtpTransport
+from demaq.gateways.soap.sending import send_envelope
+from demaq.model import EdgeSettings
+from demaq.node import Node
+from demaq.server.app import application
+from demaq.server.edge import Edge
+from demaq.server.inlets import folders, mailbox
+
+_GRACE = 10.0  # seconds that what is under way may take when the node stops
+_BACKLOG = 2048
+
+
+class ServerRefused(DemaqError):
+    """The server cannot be started as it is configured."""
+
+
+class Serving:
+    """Serves a node until it is stopped.
+
+    >>> # with Serving(node, EdgeSettings()) as serving: node.run()
+    """
+
+    def __init__(self, node: Node, settings: EdgeSettings) -> None:
+        check(settings)
+        self._node = node
+        self._settings = settings
+        self._socket = _listening(settings)
+        self._loop: asyncio.AbstractEventLoop | None = None  # while it serves
+        self._stopping = asyncio.Event()
+        self._is_ready = threading.Event()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="server", daemon=True)
+        self.edge = Edge(node, settings)
+        self.edge.address = self.address
+
+    @property
+    def address(self) -> str:
+        """Where it is reached from this machine, or by the name that is configured."""
+        server = self._settings.server
+        if server.address is not None:
+            return server.address.rstrip("/")
+        scheme = "http" if server.certificate is None else "https"
+        host, port = self._socket.getsockname()[:2]
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+
+    def __enter__(self) -> "Serving":
+        self._thread.start()
+        self._is_ready.wait()
+        if self._failure is not None:
+            self._close()
+            raise self._failure
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+        self._close()
+        if self._failure is not None and error is None:
+            raise self._failure
+
+    def _close(self) -> None:
+        self._thread.join()
+        self.edge.close()
+        self._socket.close()
+
+    def stop(self) -> None:
+        """Take nothing more, end what is under way, then stop the node. From any thread, or a signal handler."""
+        self.edge.is_stopping = True
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._stopping.set)
+
+    # In the thread
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except BaseException as error:  # noqa: BLE001  # whoever waits is told
+            self._failure = error
+        finally:
+            self._loop = None
+            self._is_ready.set()
+            self._node.stop()
+
+    async def _serve(self) -> None:
+        loop = self._loop = asyncio.get_running_loop()
+        async with HttpTransport() as http:
+            outbox = Outbox(
+                self._settings,
+                self.edge.interfaces,
+                _sender(http, SmtpTransport(self._settings.mail)),
+                self.edge.connections,
+                loop,
+                self._node.clock,
+                self._node.wake,
+            )
+            server = uvicorn.Server(self._configuration(application(self.edge, outbox)))
+            serving = loop.create_task(server.serve(sockets=[self._socket]))
+            while not server.started and not serving.done():
+                await asyncio.sleep(0.01)
+            self._node.care_for(outbox)
+            async with mailbox(self.edge), folders(self.edge):
+                self._is_ready.set()
+                stopping = loop.create_task(self._stopping.wait())
+                await asyncio.wait([serving, stopping], return_when="FIRST_COMPLETED")
+                self.edge.is_stopping = True
+                self.edge.connections.close()
+                server.should_exit = True
+                await serving
+            await outbox.close(_GRACE)
+
+    def _configuration(self, app: object) -> uvicorn.Config:
+        server = self._settings.server
+        return uvicorn.Config(
+            app,  # type: ignore[arg-type]
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            limit_concurrency=server.connections,
+            backlog=_BACKLOG,
+            timeout_graceful_shutdown=int(_GRACE),
+            ssl_certfile=server.certificate,
+            ssl_keyfile=server.key,
+        )
+
+
+def _sender(http: HttpTransport, smtp: SmtpTransport) -> Send:
+    """Sends by what an address begins with."""
+
+    async def send(parcel: Parcel) -> Answer | None:
+        scheme = parcel.to.partition(":")[0]
+        if scheme in ("http", "https"):
+            return await (http.send(parcel) if parcel.port is None else send_envelope(http, parcel, parcel.port))
+        if scheme == "mailto":
+            await smtp.send(parcel)
+            return None
+        if scheme == "file":
+            await send_file(parcel)
+            return None
+        raise Undelivered("disconnectedTransport", f"nothing can be sent by `{scheme}:`", is_final=True)
+
+    return send
+
+
+def check(settings: EdgeSettings) -> None:
+    """Closed by default: whoever listens to others asks for a token."""
+    server = settings.server
+    if not is_loopback(server.host) and server.token is None:
+        raise ServerRefused(
+            f"a server that others reach at {server.host} needs a token: set DEMAQ_TOKEN, or `token` below [server]"
+        )
+    if (server.certificate is None) != (server.key is None):
+        raise ServerRefused("TLS needs both `certificate` and `key` below [server]")
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _listening(settings: EdgeSettings) -> socket.socket:
+    server = settings.server
+    try:
+        found = socket.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, place = found[0]
+        return socket.create_server(place[:2], family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise ServerRefused(
+            f"nobody can listen at {server.host}, port {server.port}: {error.strerror}; "
+            "name another with --port, or any that is free with --port 0"
+        ) from error

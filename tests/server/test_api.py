@@ -1,0 +1,309 @@
+"""The REST API: all that the command line can do, as the OpenAPI document says."""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from demaq.model import ServerSettings
+from demaq.server.openapi import openapi
+from demaq.server.operations import OPERATIONS
+from serving import Served, served
+
+APP = """
+create queue inbox kind incomingGateway mode persistent
+create queue crm kind basic mode persistent
+create queue out kind outgoingGateway mode persistent
+create queue later kind echo mode persistent
+create queue problems kind basic mode persistent
+
+create property customer as xs:string queue crm value /order/customer
+create slicing customers on customer
+
+create rule admit for inbox errorqueue problems
+if (/order) then do enqueue . into crm
+else if (/late) then do enqueue . into later with timeout value xs:dayTimeDuration("P1D") with target value "crm"
+else if (/bad) then do enqueue <never>{1 idiv 0}</never> into crm
+else ()
+
+create rule done for customers
+if (/order/last) then do reset
+"""
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("api")
+    with served(folder / "app", APP) as found:
+        for number in range(7):
+            found.post("inbox", f"<order><customer>c{number % 3}</customer></order>")
+        found.post("inbox", "<late/>")
+        found.post("inbox", "<bad/>")
+        found.until(lambda: found.get("/api/errors")["messages"] and found.get("/api/timers")["messages"])
+        found.until(lambda: found.get("/api/status")["position"] >= 16)
+        yield found
+
+
+def ask(node: Served, path: str, method: str = "GET", **arguments: Any) -> tuple[int, Any]:
+    """An answer, which is as the OpenAPI document says."""
+    response = node.client.request(method, path, **arguments)
+    operation = next(each for each in OPERATIONS if each.method == method and _is_of(path.partition("?")[0], each.path))
+    described = openapi()["paths"][operation.path][method.lower()]["responses"][str(response.status_code)]
+    ((media, content),) = described["content"].items()
+    assert response.headers["content-type"] == media
+    schema = {**content["schema"], "components": openapi()["components"]}
+    jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker()).validate(response.json())
+    return response.status_code, response.json()
+
+
+def _is_of(path: str, pattern: str) -> bool:
+    parts, known = path.split("/"), pattern.split("/")
+    return len(parts) == len(known) and all(a == b or b.startswith("{") for a, b in zip(parts, known, strict=True))
+
+
+def test_status(node: Served) -> None:
+    status, found = ask(node, "/api/status")
+    assert (status, found["ok"], found["application"]) == (200, True, "app")
+
+
+def test_queues(node: Served) -> None:
+    _, found = ask(node, "/api/queues")
+    assert {queue["name"] for queue in found["queues"]} == {
+        *("inbox", "crm", "out", "later", "problems"),
+        "systemErrors",
+    }
+    _, inbox = ask(node, "/api/queues/inbox")
+    assert (inbox["kind"], inbox["mode"], inbox["counts"]["outside"]) == ("incomingGateway", "persistent", 9)
+    status, problem = ask(node, "/api/queues/inbocks")
+    assert (status, "`inbox`" in problem["detail"]) == (404, True)
+
+
+def test_messages_come_in_pages(node: Served) -> None:
+    seen: list[int] = []
+    after: int | None = 0
+    while after is not None:
+        _, page = ask(node, f"/api/messages?all=true&limit=4&after={after}")
+        assert len(page["messages"]) <= 4
+        seen += [message["id"] for message in page["messages"]]
+        after = page["next"]
+    _, whole = ask(node, "/api/messages?all=true&limit=1000")
+    assert seen == [message["id"] for message in whole["messages"]]
+    assert len(seen) == len(set(seen)) >= 18
+    _, own = ask(node, "/api/messages?queue=crm")
+    assert {message["queue"] for message in own["messages"]} == {"crm"}
+
+
+def test_one_message_and_its_trace(node: Served) -> None:
+    _, message = ask(node, "/api/messages/1")
+    assert (message["queue"], message["state"]) == ("inbox", "completed")
+    _, trace = ask(node, "/api/messages/1/trace")
+    assert [effect["queue"] for effect in trace["effects"]] == ["crm"]
+    assert ask(node, "/api/messages/9999")[0] == 404
+    assert ask(node, "/api/messages/9999/trace")[0] == 404
+
+
+def test_slices_come_in_pages(node: Served) -> None:
+    _, first = ask(node, "/api/slices?limit=2")
+    assert [each["key"] for each in first["slices"]] == ["c0", "c1"]
+    status, rest = ask(node, "/api/slices", params={"limit": "2", "after": first["next"]})
+    assert (status, [each["key"] for each in rest["slices"]], rest["next"]) == (200, ["c2"], None)
+    _, members = ask(node, "/api/slices/customers?key=c0")
+    assert len(members["messages"]) == 3
+    assert ask(node, "/api/slices/nothing?key=c0")[0] == 404
+    assert ask(node, "/api/slices/customers")[0] == 400
+
+
+def test_errors_and_retries(node: Served) -> None:
+    _, found = ask(node, "/api/errors")
+    (error,) = found["messages"]
+    assert "FOAR0001" in error["body"]
+    status, again = ask(node, f"/api/messages/{error['id']}/retry", "POST")
+    assert status == 201
+    node.until(lambda: node.get(f"/api/messages/{again['id']}")["state"] == "failed")
+    assert node.get(f"/api/messages/{error['cause']}")["retriedAs"] == again["id"]
+    assert ask(node, f"/api/messages/{error['id']}/retry", "POST")[0] == 409
+    assert ask(node, "/api/messages/1/retry", "POST")[0] == 409
+    assert ask(node, "/api/messages/9999/retry", "POST")[0] == 404
+
+
+def test_timers(node: Served) -> None:
+    _, found = ask(node, "/api/timers")
+    (timer,) = found["messages"]
+    assert timer["body"] == "<late/>"
+    assert timer["due"] is not None
+
+
+def test_messages_are_sent(node: Served) -> None:
+    status, sent = ask(
+        node, "/api/queues/crm/messages", "POST", json={"body": "<x/>", "properties": {"customer": "c9"}}
+    )
+    assert status == 201
+    assert node.get(f"/api/messages/{sent['id']}")["properties"]["customer"]["value"] == "c9"
+    xml = {"content": b"<y/>", "headers": {"content-type": "application/xml"}}
+    assert ask(node, "/api/queues/crm/messages", "POST", **xml)[0] == 201
+
+
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        ({"json": {"body": "<x>"}}, 422),
+        ({"json": {"body": 1}}, 422),
+        ({"json": ["<x/>"]}, 422),
+        ({"json": {"body": "<x/>", "more": 1}}, 422),
+        ({"json": {"body": "<x/>", "properties": {"nothing": 1}}}, 422),
+        ({"json": {"body": "<x/>", "properties": {"customer": None}}}, 422),
+        ({"json": {"body": "<x/>", "properties": {"customer": "\x01"}}}, 422),
+        ({"content": b"{", "headers": {"content-type": "application/json"}}, 400),
+        ({"content": b"[" * 100_000, "headers": {"content-type": "application/json"}}, 400),
+        ({"content": b"<x/>", "headers": {"content-type": "text/plain"}}, 415),
+        ({"content": b"<x/>"}, 415),
+    ],
+)
+def test_messages_that_are_refused(node: Served, given: dict[str, Any], status: int) -> None:
+    found, problem = ask(node, "/api/queues/crm/messages", "POST", **given)
+    assert found == status, problem
+    assert problem["detail"]
+
+
+def test_outgoing_gateways_take_nothing(node: Served) -> None:
+    assert ask(node, "/api/queues/out/messages", "POST", json={"body": "<x/>"})[0] == 422
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/messages?limit=0",
+        "/api/messages?limit=1001",
+        "/api/messages?limit=x",
+        "/api/messages?limit=٣",
+        "/api/messages?after=-1",
+        "/api/messages?all=yes",
+        "/api/messages?limit=1&limit=2",
+        "/api/messages?quene=crm",
+        "/api/messages?queue=",
+        "/api/messages?queue=%00",
+        "/api/slices?after=x",
+        "/api/slices?after=1",
+        "/api/errors?limit=99999999999999999999999",
+    ],
+)
+def test_parameters_that_are_wrong(node: Served, path: str) -> None:
+    status, problem = ask(node, path)
+    assert status in (400, 404)
+    assert problem["detail"]
+
+
+def test_what_is_not_there(node: Served) -> None:
+    for path, method, status in (("/api/nothing", "GET", 404), ("/api/status", "POST", 405), ("/", "GET", 404)):
+        response = node.client.request(method, path)
+        assert response.status_code == status
+        assert response.headers["content-type"] == "application/problem+json"
+
+
+def archive(files: dict[str, str]) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as found:
+        for name, text in files.items():
+            found.writestr(name, text)
+    return data.getvalue()
+
+
+ZIP = {"headers": {"content-type": "application/zip"}}
+
+
+def test_versions_are_deployed(tmp_path: Path) -> None:
+    with served(tmp_path / "app", APP) as node:
+        more = {"app/main.demaq": APP + "\ncreate queue more kind basic mode persistent"}
+        status, version = ask(node, "/api/versions", "POST", content=archive(more), **ZIP)
+        assert (status, version["number"], version["refused"]) == (201, 2, None)
+        assert "more" in {queue["name"] for queue in node.get("/api/queues")["queues"]}
+        assert [each["number"] for each in ask(node, "/api/versions")[1]["versions"]] == [1, 2]
+        node.post("inbox", "<order><customer>c</customer></order>")
+        node.until(lambda: node.bodies("crm"))
+        without = {"app/main.demaq": "create queue inbox kind incomingGateway mode persistent"}
+        status, problem = ask(node, "/api/versions", "POST", content=archive(without), **ZIP)
+        assert status == 409
+        assert "crm" in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        (b"", 400),
+        (b"PK\x03\x04 not really", 400),
+        (archive({"../main.demaq": APP}), 400),
+        (archive({"/main.demaq": APP}), 400),
+        (archive({"main.demaq": "create queue"}), 422),
+        (archive({"big.bin": "0" * (101 * 1024 * 1024)}), 400),
+    ],
+    ids=["empty", "broken", "above", "absolute", "errors", "bomb"],
+)
+def test_archives_that_are_refused(node: Served, content: bytes, status: int) -> None:
+    found, problem = ask(node, "/api/versions", "POST", content=content, **ZIP)
+    assert found == status, problem
+    assert ask(node, "/api/versions", "POST", content=content)[0] == 415
+
+
+def test_openapi_is_served_and_valid(node: Served) -> None:
+    found = node.get("/api/openapi.json")
+    assert found == json.loads(json.dumps(openapi()))
+    for schema in found["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_whoever_watches(node: Served) -> None:
+    assert node.client.get("/health").text == "ok\n"
+    assert node.client.get("/ready").text == "ready\n"
+    before = _came_in(node)
+    assert node.post("inbox", "<one/>").status_code == 202
+    assert _came_in(node) == before + 1
+    lines = node.client.get("/metrics").text.splitlines()
+    assert all(line.startswith("#") or len(line.rsplit(" ", 1)) == 2 for line in lines)
+
+
+def _came_in(node: Served) -> int:
+    (line,) = re.findall(r'^demaq_messages_outside_total\{queue="inbox"\} (\d+)$', node.client.get("/metrics").text, re.M)
+    return int(line)
+
+
+# Who is let in
+
+
+def test_whoever_comes_from_outside_shows_the_token(tmp_path: Path) -> None:
+    with served(tmp_path / "app", APP, server=ServerSettings(token="s3cret")) as node:
+        for path in ("/api/status", "/metrics", "/api/openapi.json", "/gateways/inbox"):
+            assert node.client.get(path).status_code == 401
+            assert node.client.get(path, headers={"authorization": "Bearer wrong"}).status_code == 401
+            assert node.client.get(path, headers={"authorization": "Basic s3cret"}).status_code == 401
+        assert node.client.get("/health").status_code == 200
+        assert node.client.get("/api/status", headers={"authorization": "Bearer s3cret"}).status_code == 200
+        assert node.post("inbox", "<a/>").status_code == 401
+        assert node.post("inbox", "<a/>", authorization="Bearer s3cret").status_code == 202
+
+
+def test_what_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    with served(tmp_path / "app", APP, server=ServerSettings(largest=1000)) as node:
+        assert node.post("inbox", f"<a>{'x' * 1000}</a>").status_code == 413
+
+        def endless() -> Iterator[bytes]:
+            yield b"<a>"
+            for _ in range(100):
+                yield b"x" * 100
+
+        response = node.client.post("/gateways/inbox", content=endless(), headers={"content-type": "application/xml"})
+        assert response.status_code == 413
+        assert node.post("inbox", "<a/>").status_code == 202
+
+
+def test_whoever_comes_too_often_has_to_wait(tmp_path: Path) -> None:
+    with served(tmp_path / "app", APP, server=ServerSettings(rate=5)) as node:
+        statuses = [node.client.get("/api/status").status_code for _ in range(30)]
+        assert statuses[0] == 200
+        assert 429 in statuses
+        assert node.client.get("/health").status_code == 200

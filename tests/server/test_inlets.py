@@ -1,0 +1,254 @@
+"""Mail and files: in and out, each once, with clients and servers that we have not written."""
+
+import json
+import os
+import smtplib
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.handlers import Message as Kept
+from aiosmtpd.smtp import SMTP, Envelope, Session
+
+from demaq.model import GatewaySettings, MailSettings
+from serving import SOON, Served, served
+
+APP = """
+create queue orders kind incomingGateway mode persistent
+create queue strict kind incomingGateway mode persistent schema "order.xsd"
+create queue letters kind outgoingGateway mode persistent
+create queue copies kind basic mode persistent
+create queue problems kind basic mode persistent
+create rule copy for orders errorqueue problems
+if (/*) then (do enqueue <seen sender="{qs:property("Sender")}" about="{qs:property("Action")}">{.}</seen> into copies,
+ if (/order) then
+   do enqueue <confirmation>{string(/order)}</confirmation> into letters with Action value "Your order"
+ else ())
+"""
+SCHEMA = (
+    """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="order" type="xs:string"/></xs:schema>"""
+)
+BOX = {"orders": GatewaySettings(mail="orders@example.org"), "strict": GatewaySettings(mail="Strict@example.org")}
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path / "app", APP, files={"order.xsd": SCHEMA}, gateways=BOX, mail=MailSettings(port=0)) as found:
+        yield found
+
+
+def mail(text: str | None = None, xml: str | None = None, number: int = 1) -> EmailMessage:
+    found = EmailMessage()
+    found["From"], found["To"] = "Ada <ada@example.org>", "orders@example.org"
+    found["Subject"], found["Message-ID"] = "An ordér", f"<{number}@example.org>"
+    if text is not None:
+        found.set_content(text)
+    if xml is not None and text is None:
+        found.set_content(xml.encode(), "text", "xml")
+    elif xml is not None:
+        found.add_attachment(xml.encode(), "application", "xml", filename="order.xml")
+    return found
+
+
+def send(node: Served, found: EmailMessage, to: str = "orders@example.org") -> None:
+    with smtplib.SMTP("127.0.0.1", node.serving.edge.mail_port) as client:
+        client.send_message(found, "ada@example.org", [to])
+
+
+def test_xml_in_a_mail_is_the_message(node: Served) -> None:
+    send(node, mail(xml="<order>5</order>"))
+    send(node, mail(text="see below", xml="<order>6</order>", number=2))
+    node.until(lambda: len(node.bodies("copies")) == 2)
+    assert node.bodies("copies")[0] == '<seen sender="ada@example.org" about="An ordér"><order>5</order></seen>'
+    assert "<order>6</order>" in node.bodies("copies")[1]
+
+
+def test_a_mail_without_xml_is_described(node: Served) -> None:
+    send(node, mail(text="Hellö & goodbye"))
+    (copy,) = node.until(lambda: node.bodies("copies"))
+    assert "<from>ada@example.org</from><to>orders@example.org</to><subject>An ordér</subject>" in copy
+    assert "<text>Hellö &amp; goodbye" in copy
+
+
+def test_the_same_mail_comes_once(node: Served) -> None:
+    for number in (1, 1, 2):
+        send(node, mail(xml="<order>5</order>", number=number))
+    node.until(lambda: len(node.bodies("copies")) == 2)
+
+
+def test_envelopes_in_mail(node: Served) -> None:
+    text = (
+        '<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body><order>9</order></s:Body></s:Envelope>'
+    )
+    send(node, mail(xml=text))
+    assert "<order>9</order></seen>" in node.until(lambda: node.bodies("copies"))[0]
+
+
+@pytest.mark.parametrize(
+    ("to", "xml", "code"),
+    [
+        ("nobody@example.org", "<order/>", 550),
+        ("orders@example.org", "<order>", 554),
+        ("strict@example.org", "<other/>", 554),
+        ("orders@example.org", '<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"/>', 554),
+    ],
+)
+def test_mail_that_is_refused(node: Served, to: str, xml: str, code: int) -> None:
+    with pytest.raises((smtplib.SMTPDataError, smtplib.SMTPRecipientsRefused)) as found:
+        send(node, mail(xml=xml), to)
+    error = found.value
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        assert next(iter(error.recipients.values()))[0] == code
+    else:
+        assert isinstance(error, smtplib.SMTPDataError)
+        assert error.smtp_code == code
+
+
+class Box(Kept):
+    """A mail server of others', which keeps what it gets."""
+
+    def __init__(self, refusal: str | None = None) -> None:
+        super().__init__()
+        self.got: list[EmailMessage] = []
+        self.refusal = refusal
+
+    def handle_message(self, message: EmailMessage) -> None:  # type: ignore[override]
+        self.got.append(message)
+
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
+        return self.refusal or await super().handle_DATA(server, session, envelope)
+
+
+@contextmanager
+def post_office(refusal: str | None = None) -> Iterator[tuple[Box, MailSettings]]:
+    box = Box(refusal)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    controller = Controller(box, hostname="127.0.0.1", port=port)
+    controller.start()
+    try:
+        yield box, MailSettings(server=f"smtp://127.0.0.1:{port}", sender="shop@example.org", port=0)
+    finally:
+        controller.stop()
+
+
+def test_messages_go_out_by_mail(tmp_path: Path) -> None:
+    gateways = {**BOX, "letters": GatewaySettings(to="mailto:ada@example.org", patience=SOON)}
+    with (
+        post_office() as (box, settings),
+        served(tmp_path / "app", APP, files={"order.xsd": SCHEMA}, gateways=gateways, mail=settings) as node,
+    ):
+        send(node, mail(xml="<order>5</order>"))
+        node.until(lambda: box.got)
+        (letter,) = box.got
+        assert (letter["To"], letter["From"], letter["Subject"]) == (
+            "ada@example.org",
+            "shop@example.org",
+            "Your order",
+        )
+        assert letter.get_payload(decode=True) == b"<confirmation>5</confirmation>"
+        assert letter["Message-ID"].endswith("@demaq>")
+        node.until(lambda: node.get("/api/queues/letters")["counts"]["held"] == 0)
+
+
+def test_mail_that_a_server_refuses_is_an_error(tmp_path: Path) -> None:
+    gateways = {"letters": GatewaySettings(to="mailto:ada@example.org", patience=SOON)}
+    with (
+        post_office("554 5.7.1 no, thanks") as (_, settings),
+        served(tmp_path / "app", APP, files={"order.xsd": SCHEMA}, gateways=gateways, mail=settings) as node,
+    ):
+        node.post("orders", "<order>5</order>")
+        (error,) = node.until(lambda: node.bodies("problems"))
+        assert "554: 5.7.1 no, thanks" in error
+
+
+def test_no_mail_server_at_all(tmp_path: Path) -> None:
+    gateways = {"letters": GatewaySettings(to="mailto:ada@example.org", patience=SOON)}
+    settings = MailSettings(server="smtp://127.0.0.1:9")
+    with served(tmp_path / "app", APP, files={"order.xsd": SCHEMA}, gateways=gateways, mail=settings) as node:
+        node.post("orders", "<order>5</order>")
+        (error,) = node.until(lambda: node.bodies("problems"))
+        assert "<error><disconnectedTransport/>" in error
+
+
+# Files
+
+
+def put(folder: Path, name: str, text: str, age: float = 5) -> None:
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    then = time.time() - age
+    os.utime(file, (then, then))
+
+
+def test_files_come_in_from_a_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    put(folder, "b.xml", "<order>2</order>", age=5)
+    put(folder, "a.xml", "<order>1</order>", age=9)
+    put(folder, "c.json", json.dumps({"a": 1}))
+    put(folder, "d.xml", "<order>")
+    put(folder, "e.json", "{")
+    put(folder, ".hidden.xml", "<order>0</order>")
+    put(folder, "f.txt", "<order>0</order>")
+    gateways = {"orders": GatewaySettings(folder=str(folder))}
+    with served(tmp_path / "app", APP, files={"order.xsd": SCHEMA}, gateways=gateways) as node:
+        node.until(lambda: len(node.bodies("copies")) == 3 and len(list((folder / "refused").iterdir())) == 4)
+        assert 'sender="a.xml"' in node.bodies("copies")[0]
+        assert {file.name for file in (folder / "taken").iterdir()} == {"a.xml", "b.xml", "c.json"}
+        assert "not well-formed" in (folder / "refused" / "d.xml.reason.txt").read_text()
+        assert "not JSON" in (folder / "refused" / "e.json.reason.txt").read_text()
+        put(folder, "a.xml", "<order>1</order>")
+        node.until(lambda: (folder / "taken" / "a-2.xml").exists())
+        node.until(lambda: len(node.bodies("copies")) == 4)
+
+
+def test_a_file_that_is_being_written_is_left_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    gateways = {"orders": GatewaySettings(folder=str(folder))}
+    with served(tmp_path / "app", APP, files={"order.xsd": SCHEMA}, gateways=gateways) as node:
+        for _ in range(8):
+            put(folder, "a.xml", "<order>", age=0)
+            time.sleep(0.2)
+        put(folder, "a.xml", "<order>1</order>", age=0)
+        (copy,) = node.until(lambda: node.bodies("copies"))
+        assert "<order>1</order>" in copy
+
+
+def test_a_file_that_was_taken_but_not_moved_is_taken_once(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    then = time.time() - 100
+    gateways = {"orders": GatewaySettings(folder=str(folder))}
+    for _ in range(2):
+        (folder / "a.xml").write_text("<order>1</order>")
+        os.utime(folder / "a.xml", (then, then))
+        with served(tmp_path / "app", APP, files={"order.xsd": SCHEMA}, gateways=gateways) as node:
+            node.until(lambda: not (folder / "a.xml").exists())
+            assert len(node.until(lambda: node.bodies("copies"))) == 1
+
+
+def test_messages_go_out_as_files(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    gateways = {"letters": GatewaySettings(to=f"file://{folder}", patience=SOON)}
+    with served(tmp_path / "app", APP, files={"order.xsd": SCHEMA}, gateways=gateways) as node:
+        for number in range(5):
+            node.post("orders", f"<order>{number}</order>")
+        node.until(lambda: len(list(folder.iterdir())) == 5)
+        found = [file.read_text() for file in sorted(folder.iterdir())]
+        assert found == [f"<confirmation>{number}</confirmation>" for number in range(5)]
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    gateways = {"letters": GatewaySettings(to=f"file://{tmp_path}/nowhere", patience=SOON)}
+    with served(tmp_path / "app", APP, files={"order.xsd": SCHEMA}, gateways=gateways) as node:
+        node.post("orders", "<order>5</order>")
+        (error,) = node.until(lambda: node.bodies("problems"))
+        assert "<error><disconnectedTransport/>" in error

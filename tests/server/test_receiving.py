@@ -1,0 +1,187 @@
+"""What comes in through gateways over HTTP: durable when it is answered, once, and with its reply."""
+
+import json
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from demaq.model import GatewaySettings
+from demaq.store import open_store
+from serving import Served, served
+
+APP = """
+create queue visits kind incomingGateway mode persistent schema "visit.xsd"
+create queue plain kind incomingGateway mode persistent
+create queue fleeting kind incomingGateway mode transient
+create queue inside kind basic mode persistent
+create queue answers kind outgoingGateway mode persistent
+create queue copies kind basic mode persistent
+
+create rule greet for visits
+if (/visit/name = "nobody") then ()
+else do enqueue <greeting>Hello, {string(/visit/name)}!</greeting> into answers
+
+create rule answer for plain
+if (/ask) then (
+  do enqueue <answer>{string(/ask)}</answer> into answers,
+  do enqueue <second/> into answers)
+else do enqueue . into copies
+
+create rule hurry for fleeting
+if (/*) then do enqueue <quick>{string(/ask)}</quick> into answers
+"""
+SCHEMA = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="visit"><xs:complexType>
+<xs:sequence><xs:element name="name" type="xs:string"/></xs:sequence></xs:complexType></xs:element></xs:schema>"""
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+def node(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
+    store = "memory:" if request.param == "memory" else None
+    with served(tmp_path / "app", APP, files={"visit.xsd": SCHEMA}, store=store) as found:
+        yield found
+
+
+def visit(name: str) -> str:
+    return f"<visit><name>{name}</name></visit>"
+
+
+def test_one_way_is_accepted_and_processed(node: Served) -> None:
+    response = node.post("visits", visit("Ada"))
+    assert response.status_code == 202
+    message = node.get(f"/api/messages/{response.json()['id']}")
+    assert message["queue"] == "visits"
+    assert message["properties"]["Sender"]["value"] == "127.0.0.1"
+    assert "sys:connection" not in message["properties"]
+    assert node.until(lambda: node.bodies("answers")) == ["<greeting>Hello, Ada!</greeting>"]
+
+
+def test_what_is_accepted_is_durable(tmp_path: Path) -> None:
+    with served(tmp_path / "app", APP, files={"visit.xsd": SCHEMA}) as node:
+        number = node.post("visits", visit("nobody")).json()["id"]
+        store = open_store(f"sqlite:///{tmp_path / 'log.db'}", read_only=True)
+        try:
+            assert store.messages([number])[number].body == visit("nobody")
+        finally:
+            store.close()
+
+
+def test_whoever_waits_gets_the_first_reply(node: Served) -> None:
+    response = node.post("plain", "<ask>what?</ask>", prefer="wait=20")
+    assert (response.status_code, response.text) == (200, "<answer>what?</answer>")
+    assert response.headers["content-type"].startswith("application/xml")
+    reply = node.get(f"/api/messages/{response.headers['demaq-message']}")
+    assert reply["delivery"]["result"] == "replied"
+    assert not reply["held"]
+
+
+def test_replies_of_transient_queues(node: Served) -> None:
+    response = node.post("fleeting", "<ask>soon</ask>", prefer="wait=20")
+    assert (response.status_code, response.text) == (200, "<quick>soon</quick>")
+
+
+def test_each_of_many_gets_its_own_reply(node: Served) -> None:
+    found: dict[int, str] = {}
+
+    def ask(number: int) -> None:
+        found[number] = node.post("plain", f"<ask>{number}</ask>", prefer="wait=20").text
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {number: f"<answer>{number}</answer>" for number in range(40)}
+
+
+def test_a_late_reply_can_be_fetched(node: Served) -> None:
+    response = node.post("visits", visit("nobody"), prefer="wait=1")
+    assert response.status_code == 202
+    place = response.headers["location"]
+    late = node.client.get(place)
+    assert (late.status_code, late.json()["replied"]) == (202, False)
+    assert node.client.get(place.replace("visits", "plain")).status_code == 404
+    assert node.client.get(place[:-1] + "x").status_code == 404
+
+
+def test_a_reply_that_was_not_received_is_there_still(node: Served) -> None:
+    first = node.post("plain", "<ask>a</ask>", prefer="wait=20", idempotency_key="k1")
+    again = node.post("plain", "<ask>a</ask>", prefer="wait=20", idempotency_key='"k1"')
+    assert first.text == again.text == "<answer>a</answer>"
+    assert first.headers["demaq-message"] == again.headers["demaq-message"]
+    connection = node.get(f"/api/messages/{first.headers['demaq-message']}")["properties"]["sys:connection"]["value"]
+    assert node.client.get(f"/gateways/plain/replies/{connection}").text == "<answer>a</answer>"
+
+
+def test_what_comes_again_is_processed_once(node: Served) -> None:
+    numbers = [node.post("plain", "<note/>", idempotency_key="same") for _ in range(3)]
+    assert len({response.json()["id"] for response in numbers}) == 1
+    assert [response.headers.get("idempotency-replayed") for response in numbers] == [None, "true", "true"]
+    node.post("plain", "<note/>", idempotency_key="other")
+    node.until(lambda: len(node.bodies("copies")) == 2)
+
+
+def test_what_was_refused_can_come_again(node: Served) -> None:
+    assert node.post("visits", "<visit/>", idempotency_key="k").status_code == 422
+    assert node.post("visits", visit("Ada"), idempotency_key="k").status_code == 202
+
+
+def test_json_comes_as_xml_and_goes_as_json(node: Served) -> None:
+    response = node.post("plain", '{"a": [1, "x"]}', content_type="application/json")
+    assert response.status_code == 202
+    (copy,) = node.until(lambda: node.bodies("copies"))
+    assert copy == (
+        '<map xmlns="http://www.w3.org/2005/xpath-functions"><array key="a"><number>1</number>'
+        "<string>x</string></array></map>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("queue", "body", "type_", "status", "reason"),
+    [
+        ("visits", "<visit>", "application/xml", 400, "not well-formed"),
+        ("visits", "", "application/xml", 400, "not well-formed"),
+        ("visits", "<!DOCTYPE a><visit/>", "application/xml", 400, "document types"),
+        ("visits", "<visit/>", "application/xml", 422, "schema"),
+        ("visits", "{", "application/json", 400, "not JSON"),
+        ("visits", "<visit/>", "text/plain", 415, "text/plain"),
+        ("visits", "<visit/>", "", 415, "Content-Type"),
+        ("inside", "<a/>", "application/xml", 404, "incoming gateway"),
+        ("answers", "<a/>", "application/xml", 404, "incoming gateway"),
+        ("nothing", "<a/>", "application/xml", 404, "incoming gateway"),
+    ],
+)
+def test_what_is_refused_and_why(node: Served, queue: str, body: str, type_: str, status: int, reason: str) -> None:
+    response = node.post(queue, body, content_type=type_)
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/problem+json"
+    assert reason in response.json()["detail"]
+    assert response.json()["status"] == status
+
+
+def test_what_is_refused_becomes_an_error_message(node: Served) -> None:
+    node.post("visits", "<visit/>")
+    (error,) = node.until(lambda: node.get("/api/errors")["messages"])
+    assert "<schema/>" in error["body"]
+
+
+def test_a_gateway_can_wait_by_default(tmp_path: Path) -> None:
+    gateways = {"plain": GatewaySettings(wait=timedelta(seconds=20))}
+    with served(tmp_path / "app", APP, files={"visit.xsd": SCHEMA}, gateways=gateways) as node:
+        assert node.post("plain", "<ask>x</ask>").text == "<answer>x</answer>"
+        assert node.post("plain", "<ask>x</ask>", prefer="respond-async").status_code == 202
+
+
+def test_the_answer_is_json_unless_xml_is_wanted(tmp_path: Path) -> None:
+    app = """create queue asks kind incomingGateway mode persistent
+create queue answers kind outgoingGateway mode persistent
+create rule back for asks if (/*) then do enqueue . into answers"""
+    with served(tmp_path / "app", app) as node:
+        body = json.dumps({"a": None})
+        plain = node.post("asks", body, content_type="application/json", prefer="wait=20")
+        assert (plain.json(), plain.headers["content-type"]) == ({"a": None}, "application/json")
+        assert (
+            node.post("asks", body, content_type="application/json", prefer="wait=20", accept="text/xml").text[0] == "<"
+        )

@@ -1,0 +1,147 @@
+"""A server starts, stops without losing anything, and is closed to others unless it is opened."""
+
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+from demaq.model import EdgeSettings, ServerSettings
+from demaq.node import Node
+from demaq.server.serving import ServerRefused, Serving
+from serving import served
+
+APP = """create queue inbox kind incomingGateway mode persistent
+create queue done kind basic mode persistent
+create rule do for inbox if (/*) then do enqueue . into done"""
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Path:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "main.demaq").write_text(APP)
+    return tmp_path / "app"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_nobody_listens_to_others_without_a_token(app: Path, host: str) -> None:
+    with Node(app) as node, pytest.raises(ServerRefused, match="needs a token"):
+        Serving(node, EdgeSettings(server=ServerSettings(host=host, port=0)))
+
+
+def test_a_port_that_is_taken_is_told(app: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, Node(app) as node:
+        port = taken.getsockname()[1]
+        with pytest.raises(ServerRefused, match=f"port {port}.*--port"):
+            Serving(node, EdgeSettings(server=ServerSettings(port=port)))
+
+
+def test_certificate_and_key_go_together(app: Path) -> None:
+    with Node(app) as node, pytest.raises(ServerRefused, match="both"):
+        Serving(node, EdgeSettings(server=ServerSettings(port=0, certificate="cert.pem")))
+
+
+def test_nothing_that_was_accepted_is_lost_by_a_stop(tmp_path: Path) -> None:
+    accepted: list[int] = []
+    lock = threading.Lock()
+    with served(tmp_path / "app", APP) as node:
+
+        def send(first: int) -> None:
+            with httpx.Client(base_url=node.serving.address, timeout=20, trust_env=False) as client:
+                for number in range(first, first + 1000):
+                    try:
+                        response = client.post(
+                            "/gateways/inbox", content=f"<a>{number}</a>", headers={"content-type": "application/xml"}
+                        )
+                    except httpx.HTTPError:
+                        return
+                    if response.status_code != 202:
+                        assert response.status_code == 503, response.text
+                        return
+                    with lock:
+                        accepted.append(number)
+
+        threads = [threading.Thread(target=send, args=(1000 * number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        while len(accepted) < 200:
+            time.sleep(0.01)
+        node.stop()
+        for thread in threads:
+            thread.join()
+    with Node(tmp_path / "app", f"sqlite:///{tmp_path / 'log.db'}") as again:
+        again.run_until_idle()
+        found = [int(message.body[3:-4]) for message in again.messages("done", everything=True)]
+        assert sorted(found) == sorted(accepted)
+        assert not again.status().alarms
+
+
+def test_the_command_serves_until_it_is_told_to_stop(app: Path) -> None:
+    command = [sys.executable, "-m", "demaq", "run", str(app), "--port", "0", "--spark", "off"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"})
+    try:
+        assert process.stdout is not None
+        lines = [process.stdout.readline(), process.stdout.readline()]
+        address = lines[1].split()[2].rstrip(";")
+        body = ["-H", "content-type: application/xml", "--data", "<a/>"]
+        found = subprocess.run(
+            ["curl", "-s", "-S", *body, f"{address}/gateways/inbox"], capture_output=True, text=True, check=True
+        )
+        assert found.stdout == '{"id":1}'
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        assert "2 messages processed" in process.stdout.read()
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def test_senders_that_wait_are_told_where_their_reply_will_be_if_the_node_stops(tmp_path: Path) -> None:
+    with served(tmp_path / "app", APP) as node:
+        found: list[httpx.Response] = []
+        thread = threading.Thread(target=lambda: found.append(node.post("inbox", "<a/>", prefer="wait=60")))
+        thread.start()
+        node.until(lambda: node.bodies("done"))
+        node.stop()
+        thread.join(20)
+        assert found[0].status_code == 202
+        assert "/replies/" in found[0].headers["location"]
+
+
+def test_tls(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            *names,
+            "-keyout",
+            str(key),
+            "-out",
+            str(certificate),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    server = ServerSettings(certificate=str(certificate), key=str(key))
+    with served(
+        tmp_path / "app", APP, server=server, verify=ssl.create_default_context(cafile=str(certificate))
+    ) as node:
+        assert node.serving.address.startswith("https://")
+        assert node.post("inbox", "<a/>").status_code == 202
