@@ -268,7 +268,9 @@ def test_whoever_watches(node: Served) -> None:
 
 
 def _came_in(node: Served) -> int:
-    (line,) = re.findall(r'^demaq_messages_outside_total\{queue="inbox"\} (\d+)$', node.client.get("/metrics").text, re.M)
+    (line,) = re.findall(
+        r'^demaq_messages_outside_total\{queue="inbox"\} (\d+)$', node.client.get("/metrics").text, re.M
+    )
     return int(line)
 
 

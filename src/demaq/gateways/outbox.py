@@ -10,6 +10,7 @@ import random
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID, uuid4, uuid5
@@ -87,7 +88,7 @@ class Outbox:
         self._finished: deque[_Finished] = deque()
         self._lanes: dict[tuple[str, str], _Lane] = {}
         self._breakers: dict[str, Breaker] = {}
-        self._is_closing = False
+        self._closing = asyncio.Event()
         self.counts = Counts()
 
     # In the thread of the node
@@ -133,7 +134,7 @@ class Outbox:
 
     def _take(self, engine: Engine) -> bool:
         room = min(_UNDER_WAY - self._under_way, _AT_ONCE)
-        if self._is_closing or room <= 0:
+        if self._closing.is_set() or room <= 0:
             return False
         found = engine.held(self._after, room)
         if not found:
@@ -238,7 +239,7 @@ class Outbox:
                 lane.task = self._loop.create_task(self._drain(key, lane))
 
     async def _drain(self, key: tuple[str, str], lane: _Lane) -> None:
-        while lane.waiting and not self._is_closing:
+        while lane.waiting and not self._closing.is_set():
             finished = await self._deliver(lane.waiting[0], lane.breaker)
             if finished is None:
                 break
@@ -255,12 +256,12 @@ class Outbox:
         since = parcel.message.processed
         waited = 0.0 if since is None else max(0.0, (self._clock.now() - since).total_seconds())
         give_up = time.monotonic() + patience - waited
-        while not self._is_closing:
+        while not self._closing.is_set():
             pause = breaker.pause()
             if pause > 0:
                 if time.monotonic() >= give_up and isinstance(breaker.reason, Undelivered):
                     return _Finished(parcel, failure=breaker.reason)
-                await asyncio.sleep(min(pause, max(0.01, give_up - time.monotonic())))
+                await self._rest(min(pause, max(0.01, give_up - time.monotonic())))
                 continue
             breaker.begin()
             self.counts.attempts += 1
@@ -280,9 +281,13 @@ class Outbox:
                 return _Finished(parcel, answer=answer)
         return None
 
+    async def _rest(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), seconds)
+
     async def close(self, seconds: float) -> None:
         """Begin nothing new; wait for what is under way, but no longer than that."""
-        self._is_closing = True
+        self._closing.set()
         tasks = [lane.task for lane in self._lanes.values() if lane.task is not None]
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=seconds)

@@ -48,7 +48,8 @@ async def mailbox(edge: Edge) -> AsyncIterator[None]:
         server.close()
         for each in sessions:
             if each.transport is not None:
-                each.transport.close()
+                each.transport.abort()
+        await asyncio.sleep(0)  # sockets are closed in the loop's next turn
 
 
 class _Mailbox:

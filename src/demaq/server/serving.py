@@ -22,6 +22,7 @@ from demaq.server.edge import Edge
 from demaq.server.inlets import folders, mailbox
 
 _GRACE = 10.0  # seconds that what is under way may take when the node stops
+_LOOK = 0.2  # seconds between looks at who is still there then
 _BACKLOG = 2048
 
 
@@ -121,8 +122,7 @@ class Serving:
                 await asyncio.wait([serving, stopping], return_when="FIRST_COMPLETED")
                 self.edge.is_stopping = True
                 self.edge.connections.close()
-                server.should_exit = True
-                await serving
+                await _end(server, serving)
             await outbox.close(_GRACE)
 
     def _configuration(self, app: object) -> uvicorn.Config:
@@ -139,6 +139,25 @@ class Serving:
             ssl_certfile=server.certificate,
             ssl_keyfile=server.key,
         )
+
+
+async def _end(server: uvicorn.Server, serving: asyncio.Task[None]) -> None:
+    """Takes no more requests, answers those that it has, and waits for nobody who has been answered."""
+    server.should_exit = True
+    while not serving.done():
+        await asyncio.wait([serving], timeout=_LOOK)
+        if server.should_exit and not server.server_state.tasks:
+            _let_go(server, is_late=False)
+    _let_go(server, is_late=True)
+    await asyncio.sleep(0)  # sockets are closed in the loop's next turn
+    await serving
+
+
+def _let_go(server: uvicorn.Server, *, is_late: bool) -> None:
+    for connection in list(server.server_state.connections):
+        transport = getattr(connection, "transport", None)
+        if transport is not None and (is_late or (transport.is_closing() and not transport.get_write_buffer_size())):
+            transport.abort()
 
 
 def _sender(http: HttpTransport, smtp: SmtpTransport) -> Send:
