@@ -47,7 +47,7 @@ async def mailbox(edge: Edge) -> AsyncIterator[None]:
     finally:
         server.close()
         for each in sessions:
-            if each.transport is not None:
+            if isinstance(each.transport, asyncio.WriteTransport):
                 each.transport.abort()
         await asyncio.sleep(0)  # sockets are closed in the loop's next turn
 
