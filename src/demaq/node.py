@@ -1,6 +1,7 @@
 """The node: a program, a store and an executor, put together."""
 
 import json
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from demaq.engine.records import Incoming
 from demaq.engine.versions import Progress, latest_plan
 from demaq.engine.xml import MessageRefused
 from demaq.language import ApplicationInvalid, Checked, check
+from demaq.logs import logger, tell
 from demaq.model import (
     Clock,
     Limits,
@@ -40,14 +42,17 @@ from demaq.store import (
     Arrived,
     Conflict,
     DeliveryResult,
+    Note,
     QueueCounts,
     Store,
     StoreUnavailable,
     Version,
     open_store,
+    shown,
 )
 
 Result = TypeVar("Result")
+_LOG = logger("node")
 _POLL = 0.05  # seconds between two looks for messages that others put into the store
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0  # seconds, before the store is tried again
 _HOUSEKEEPING = timedelta(minutes=1)
@@ -130,6 +135,7 @@ class Node:
         self._told, self._tell_at = "", 0.0
         self._is_idle = False
         self._has_attended = False
+        self._tell("node started")
 
     def __enter__(self) -> "Node":
         return self
@@ -145,6 +151,11 @@ class Node:
         with suppress(StoreUnavailable):
             self._tell_of_spark(now=True)
         self._store.close()
+        self._tell("node stopped")
+
+    def _tell(self, event: str) -> None:
+        url = "memory:" if self._url is None else shown(self._url)
+        tell(_LOG, event, application=self.plan.application, version=self._engine.version, store=url)
 
     @property
     def plan(self) -> Plan:
@@ -268,6 +279,7 @@ class Node:
         while not self._stopped.is_set():
             if on_trouble is not None:
                 on_trouble(error)
+            tell(_LOG, "store unavailable", level=logging.WARNING, reason=error)
             self._stopped.wait(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
             try:
@@ -278,6 +290,7 @@ class Node:
             except StoreUnavailable as again:
                 error = again
             else:
+                tell(_LOG, "store available")
                 return
 
     def stop(self) -> None:
@@ -411,12 +424,12 @@ class Sender:
         check_in_force(queue, self._plan, self._named)
         incoming = incoming_messages(self._plan, queue, bodies, properties or {}, self._clock.now())
         check_queue(self._plan, queue, beside=True)
-        return ids_of(take_in(incoming, self._executor, self._store))
+        return ids_of(take_in(incoming, self._executor, self._store, self._clock.now()))
 
-    def receive(self, messages: Sequence[Incoming]) -> list[Arrived | MessageRefused]:
-        """Take in what came through gateways."""
+    def receive(self, messages: Sequence[Incoming], notes: Sequence[Note] = ()) -> list[Arrived | MessageRefused]:
+        """Take in what came through gateways, and leave notes with it."""
         self._refresh()
-        return take_in(messages, self._executor, self._store)
+        return take_in(messages, self._executor, self._store, self._clock.now(), notes)
 
     def _refresh(self) -> None:
         """Go by the version that was deployed last. What slips in between becomes an error message."""

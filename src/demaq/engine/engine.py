@@ -19,6 +19,7 @@ from demaq.engine.plan import Plan, plan_from_text
 from demaq.engine.prudence import Prudence
 from demaq.engine.records import Batch, Incoming, Task, mate_of
 from demaq.engine.settle import Ended, settle
+from demaq.engine.told import tell_of_batch, tell_of_errors, tell_of_refusal, tell_of_version
 from demaq.engine.transient import LayeredStore
 from demaq.engine.versions import Progress, fill, new_indexes, obstacles
 from demaq.engine.xml import MessageRefused
@@ -90,6 +91,11 @@ class Engine:
         assert self._plan is not None, "no version was deployed"
         return self._plan
 
+    @property
+    def version(self) -> int:
+        """The number of the version in force."""
+        return self._version
+
     def refresh(self) -> bool:
         """Take up a version that was deployed since; whether there was one."""
         latest = self.store.latest_version()
@@ -104,6 +110,7 @@ class Engine:
             self._executor.load(plan)
         self._pipelines.load(plan.pipelines, self._position)
         self._plan, self._version = plan, latest
+        tell_of_version(plan.application, latest, self._position)
         return True
 
     def _adopt(self, number: int, plan: Plan) -> bool:
@@ -111,6 +118,7 @@ class Engine:
         reasons = obstacles(plan, self._plan, self.store)
         if reasons:
             self.store.refuse(number, "; ".join(reasons))
+            tell_of_refusal(plan.application, number, reasons)
             return False
         self._executor.load(plan)
         fill(new_indexes(plan, self._plan), self.store, self._executor, self._progress)
@@ -124,9 +132,9 @@ class Engine:
         """Take messages in, all that can be: their ids, or why not. For those an error message is put into the log."""
         return ids_of(self.receive(messages))
 
-    def receive(self, messages: Sequence[Incoming]) -> list[Arrived | MessageRefused]:
-        """The same for messages that came through gateways, and may come again."""
-        return take_in(messages, self._executor, self.store)
+    def receive(self, messages: Sequence[Incoming], notes: Sequence[Note] = ()) -> list[Arrived | MessageRefused]:
+        """The same for messages that came through gateways, and may come again; notes are left with them."""
+        return take_in(messages, self._executor, self.store, self._clock.now(), notes)
 
     # Going out
 
@@ -141,10 +149,11 @@ class Engine:
 
         A reply that is refused becomes an error message.
         """
-        made = [message for message, _ in self._executor.admit(incoming)] if incoming else []
-        return self.store.deliver(
-            deliveries, [message for message in made if message is not None], self._clock.now(), notes
-        )
+        admitted = [message for message, _ in self._executor.admit(incoming)] if incoming else []
+        made = [message for message in admitted if message is not None]
+        ids = self.store.deliver(deliveries, made, self._clock.now(), notes)
+        tell_of_errors(made, ids, self.store)
+        return ids
 
     # Processing
 
@@ -158,6 +167,7 @@ class Engine:
                 raise
 
     def _step(self) -> Step | None:
+        start = time.perf_counter()
         self.refresh()
         begun = self._ahead or self._begun()
         self._ahead = None
@@ -167,9 +177,10 @@ class Engine:
         first = _First()
         done = self._in_processing_order(begun.batch.tasks, self._settled(begun), first)
         before = self.store.ledger()
-        self.store.commit(done)
+        made = self.store.commit(done)
         self._position = done[-1].position
         check_batch(before, self.store.ledger(), done)
+        tell_of_batch(done, made, time.perf_counter() - start, begun.pending.where, self.store)
         self._ahead = ahead
         if ahead is not None and first.comes_before(ahead.batch.tasks[-1].message):  # so it is if the batch was cut
             self._forget_ahead()

@@ -18,6 +18,10 @@ Admission = tuple[NewMessage | None, MessageRefused | None]
 class Pending(Protocol):
     """A batch that is being evaluated."""
 
+    @property
+    def where(self) -> str:
+        """Where it is, or was: by the `node`, by its `worker`, or on `spark`."""
+
     def outcomes(self) -> Sequence[Outcome]:
         """Wait for the outcome of each task, in their order."""
 
@@ -64,6 +68,7 @@ class Evaluated:
     """A batch whose outcomes are there."""
 
     found: Sequence[Outcome]
+    where: str = "node"
 
     def outcomes(self) -> Sequence[Outcome]:
         return self.found

@@ -9,6 +9,7 @@ from demaq.diagnostics import DemaqError, did_you_mean, listing
 from demaq.engine.executor import Executor
 from demaq.engine.plan import Plan
 from demaq.engine.records import Incoming
+from demaq.engine.told import tell_of_arrivals, tell_of_errors
 from demaq.engine.values import text_of
 from demaq.engine.xml import MessageRefused
 from demaq.model import ECHO_PROPERTIES, SETTABLE_PROPERTIES, PropertyMode, QueueKind, Value
@@ -81,29 +82,33 @@ def typed_value(type_: str, value: Any) -> Value:
 
 
 def take_in(
-    messages: Sequence[Incoming], executor: Executor, store: Store, notes: Sequence[Note] = ()
+    messages: Sequence[Incoming], executor: Executor, store: Store, now: datetime, notes: Sequence[Note] = ()
 ) -> list[Arrived | MessageRefused]:
     """Put messages from outside into the log, and error messages about those that are refused, in one transaction.
 
     What comes again, by its key, is not put in again.
     """
-    if not messages:
+    if not messages and not notes:
         return []
-    admissions = executor.admit(messages)
+    admissions = executor.admit(messages) if messages else []
     arrivals = [
         Arrival(message=made) if refusal else Arrival(message=made, key=incoming.key, connection=incoming.connection)
         for incoming, (made, refusal) in zip(messages, admissions, strict=True)
         if made is not None
     ]
-    arrived = iter(store.arrive(arrivals, messages[0].now, notes))
+    arrived = iter(store.arrive(arrivals, now, notes))
     found: list[Arrived | MessageRefused] = []
+    ids: list[int | None] = []
     for made, refusal in admissions:
         one = next(arrived) if made is not None else None
+        ids.append(None if one is None else one.message)
         if refusal is not None:
             found.append(refusal)
         else:
             assert one is not None
             found.append(one)
+    tell_of_arrivals(messages, found, ids)
+    tell_of_errors([arrival.message for arrival in arrivals], [one for one in ids if one is not None], store)
     return found
 
 

@@ -67,6 +67,7 @@ class LocalPending:
     _finish: Callable[["LocalPending"], None]
     found: Sequence[Outcome] | None = None
     seconds: float = 0.0
+    where: str = "worker"
 
     def outcomes(self) -> Sequence[Outcome]:
         if self.found is None:

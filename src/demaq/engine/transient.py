@@ -84,6 +84,9 @@ class LayeredStore:
             for one in arrivals
         ]
 
+    def arrived(self, queue: str, key: str) -> Arrived | None:
+        return self._memory.arrived(queue, key) or self.base.arrived(queue, key)
+
     def _take(self, number: int) -> list[int]:
         if len(self._free) < number:
             first = self.base.reserve(max(_BLOCK, number))

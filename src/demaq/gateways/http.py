@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from types import TracebackType
@@ -13,15 +13,12 @@ import httpx
 from demaq.gateways.destinations import is_public, shown
 from demaq.gateways.json import JsonInvalid, json_to_xml
 from demaq.gateways.parcel import Answer, Parcel, Undelivered
+from demaq.gateways.soap.requests import looks_like_envelope
 
 _LARGEST = 10 * 1024 * 1024  # bytes of an answer
 _TOLD = 500  # characters of an answer that says what is wrong
 _LATER = (408, 425, 429)  # and all from 500 on: worth another try
 _LONGEST_PAUSE = 3600.0  # seconds that a destination can ask for
-
-
-Explain = Callable[[bytes, str], Undelivered | None]
-"""What an answer that is no success means, if it can be told by its content; it came from that address."""
 
 
 class HttpTransport:
@@ -43,19 +40,28 @@ class HttpTransport:
         """Post a message as it is; raises `Undelivered`."""
         body = parcel.message.body.encode()
         headers = {"content-type": "application/xml; charset=utf-8", "idempotency-key": f'"{parcel.identity}"'}
-        answer = await self.post(parcel, body, headers)
-        return answer if answer.body.strip() else None
+        response, content = await self._post(parcel, body, headers)
+        if not response.is_success:
+            raise refused(response, content, parcel.to)
+        document = _document(content, _media(response))
+        return Answer(document) if document.strip() else None
 
-    async def post(
-        self, parcel: Parcel, body: bytes, headers: Mapping[str, str], explain: "Explain | None" = None
-    ) -> Answer:
-        """Post something, and give back what is answered, if it was taken; `explain` knows what refusals mean."""
+    async def call(self, parcel: Parcel, body: bytes, headers: Mapping[str, str]) -> bytes:
+        """Post an envelope; what is answered, if it is an envelope, or nothing at all. A fault comes in one, too."""
+        response, content = await self._post(parcel, body, headers)
+        if _is_xml(_media(response)) and looks_like_envelope(content, _media(response)):
+            return content
+        if not response.is_success:
+            raise refused(response, content, parcel.to)
+        return b""
+
+    async def _post(self, parcel: Parcel, body: bytes, headers: Mapping[str, str]) -> tuple[httpx.Response, bytes]:
         try:
-            return await self._post(parcel, body, headers, explain)
+            return await self._posted(parcel, body, headers)
         except httpx.HTTPError as error:
             raise undelivered(error, parcel.to) from error
 
-    async def _post(self, parcel: Parcel, body: bytes, headers: Mapping[str, str], explain: "Explain | None") -> Answer:
+    async def _posted(self, parcel: Parcel, body: bytes, headers: Mapping[str, str]) -> tuple[httpx.Response, bytes]:
         url, extensions, named = httpx.URL(parcel.to), {}, dict(headers)
         if parcel.is_public_only:
             address = await _public_address(url)
@@ -64,12 +70,9 @@ class HttpTransport:
         request = self._client.build_request("POST", url, content=body, headers=named, extensions=extensions)
         response = await self._client.send(request, stream=True)
         try:
-            content = await _content(response, parcel.to)
+            return response, await _content(response, parcel.to)
         finally:
             await response.aclose()
-        if not response.is_success:
-            raise (None if explain is None else explain(content, parcel.to)) or refused(response, content, parcel.to)
-        return Answer(_document(content, response.headers.get("content-type", "")))
 
 
 async def _content(response: httpx.Response, to: str) -> bytes:
@@ -82,15 +85,22 @@ async def _content(response: httpx.Response, to: str) -> bytes:
     return b"".join(parts)
 
 
-def _document(content: bytes, type_: str) -> bytes:
+def _media(response: httpx.Response) -> str:
+    return str(response.headers.get("content-type", "")).partition(";")[0].strip().lower()
+
+
+def _is_xml(media: str) -> bool:
+    return media in ("text/xml", "application/xml") or media.endswith("+xml")
+
+
+def _document(content: bytes, media: str) -> bytes:
     """An answer that may become a message: XML, or JSON as XML."""
-    media = type_.partition(";")[0].strip().lower()
     if media == "application/json" or media.endswith("+json"):
         try:
             return json_to_xml(content).encode()
         except JsonInvalid:
             return content  # which is refused as a message, and told
-    return content if media in ("text/xml", "application/xml") or media.endswith("+xml") else b""
+    return content if _is_xml(media) else b""
 
 
 async def _public_address(url: httpx.URL) -> str:

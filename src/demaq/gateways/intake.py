@@ -3,27 +3,39 @@
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Protocol
 
 from demaq.engine.records import Incoming
 from demaq.engine.xml import MessageRefused
-from demaq.store import Arrived
+from demaq.store import Arrived, Note
 
 _AT_ONCE = 500  # messages in one transaction
-_MOST_BYTES = 16 * 1024 * 1024  # in one transaction, if there is more than one message
+_MOST_BYTES = 16 * 1024 * 1024  # in one transaction, if more than one message waits
+
+Answer = Arrived | MessageRefused
 
 
 class Taker(Protocol):
     """What puts messages into the log."""
 
-    def receive(self, messages: Sequence[Incoming]) -> list[Arrived | MessageRefused]: ...
+    def receive(self, messages: Sequence[Incoming], notes: Sequence[Note] = ()) -> list[Answer]: ...
 
     def close(self) -> None: ...
 
 
-Answer = Arrived | MessageRefused
-_Waiting = tuple[Incoming, "Future[Answer]"]
+@dataclass(frozen=True, slots=True)
+class _Brought:
+    """What goes into one transaction, together with others perhaps."""
+
+    messages: Sequence[Incoming]
+    notes: Sequence[Note]
+    future: "Future[list[Answer]]" = field(default_factory=Future)
+
+    @property
+    def size(self) -> int:
+        return sum(len(incoming.body) for incoming in self.messages)
 
 
 class Intake:
@@ -37,15 +49,15 @@ class Intake:
         """`open_taker` is called in the thread; `wake` is called when something came in."""
         self._open_taker = open_taker
         self._wake = wake
-        self._waiting: SimpleQueue[_Waiting | None] = SimpleQueue()
+        self._waiting: SimpleQueue[_Brought | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._run, name="intake", daemon=True)
         self._thread.start()
 
-    def submit(self, incoming: Incoming) -> "Future[Answer]":
-        """Take a message in; the future is done when that is durable, or is known not to be possible."""
-        future: Future[Answer] = Future()
-        self._waiting.put((incoming, future))
-        return future
+    def submit(self, messages: Sequence[Incoming], notes: Sequence[Note] = ()) -> "Future[list[Answer]]":
+        """Take messages in, and leave notes with them; done when that is durable, or is known not to be possible."""
+        brought = _Brought(messages, notes)
+        self._waiting.put(brought)
+        return brought.future
 
     def close(self) -> None:
         """Wait until everything that was submitted is in."""
@@ -58,31 +70,37 @@ class Intake:
             try:
                 if taker is None:
                     taker = self._open_taker()
-                answers = taker.receive([incoming for incoming, _ in some])
+                answers = iter(
+                    taker.receive(
+                        [incoming for brought in some for incoming in brought.messages],
+                        [note for brought in some for note in brought.notes],
+                    )
+                )
             except Exception as error:  # noqa: BLE001  # whatever it is, those who wait are told
                 if taker is not None:
                     taker.close()
                 taker = None  # its way to the store may be broken
-                for _, future in some:
-                    future.set_exception(error)
+                for brought in some:
+                    brought.future.set_exception(error)
                 continue
             self._wake()
-            for (_, future), answer in zip(some, answers, strict=True):
-                future.set_result(answer)
+            for brought in some:
+                brought.future.set_result([next(answers) for _ in brought.messages])
         if taker is not None:
             taker.close()
 
-    def _next(self) -> list[_Waiting] | None:
+    def _next(self) -> list[_Brought] | None:
         """What waits, as much as goes into one transaction; None at the end."""
         first = self._waiting.get()
         if first is None:
             return None
-        found, size = [first], len(first[0].body)
-        while len(found) < _AT_ONCE and size < _MOST_BYTES and not self._waiting.empty():
+        found, number, size = [first], len(first.messages), first.size
+        while number < _AT_ONCE and size < _MOST_BYTES and not self._waiting.empty():
             one = self._waiting.get()
             if one is None:
                 self._waiting.put(None)  # after this one, the end
                 break
             found.append(one)
-            size += len(one[0].body)
+            number += len(one.messages)
+            size += one.size
         return found

@@ -1,55 +1,36 @@
 """Messages on their way out: after their commit, in order for each destination, until they are there or given up.
 
 Two threads share the work. The node's own thread says which messages there are and writes down what became of them,
-between two batches (`attend`). Everything else happens in the event loop: a lane for each destination of a queue, in
-which one message goes after the other, and a circuit breaker for each host.
+between two batches (`attend`). Everything else happens in the event loop, on a lane for each destination of a queue.
 """
 
 import asyncio
-import random
-import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from uuid import UUID, uuid4, uuid5
 
 from demaq.engine.engine import Engine
 from demaq.engine.errors import error_body
 from demaq.engine.plan import Plan
 from demaq.engine.records import Failure, Incoming
-from demaq.gateways.breaker import Breaker
 from demaq.gateways.connections import Connections
-from demaq.gateways.destinations import DestinationInvalid, destination, needs_public_address, origin, shown
+from demaq.gateways.destinations import DestinationInvalid, destination, needs_public_address, shown
 from demaq.gateways.interfaces import Interfaces
+from demaq.gateways.lanes import Breakers, Finished, Outcome, PlainLane, Transport
 from demaq.gateways.parcel import Answer, Parcel, Undelivered
+from demaq.gateways.protocols import ProtocolInvalid
+from demaq.gateways.reliable.lane import ReliableLane, note_name
 from demaq.gateways.soap.wsdl import Port
 from demaq.model import SYSTEM_ERRORS, Clock, EdgeSettings, Message
-from demaq.store import Delivery, DeliveryResult
+from demaq.store import Delivery, DeliveryResult, Note
 
 _UNDER_WAY = 5_000  # messages that are with lanes at the same time
 _AT_ONCE = 1_000  # that are read, and written down, together
 _IDENTITY = "identity"  # the note with the id of the store
 _CONNECTION = "sys:connection"
-
-Send = Callable[[Parcel], Awaitable[Answer | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Finished:
-    parcel: Parcel
-    answer: Answer | None = None
-    failure: Undelivered | None = None
-
-
-@dataclass(slots=True)
-class _Lane:
-    """The messages of one queue for one destination, in order."""
-
-    breaker: Breaker
-    waiting: deque[Parcel] = field(default_factory=deque)
-    task: asyncio.Task[None] | None = None
 
 
 @dataclass(slots=True)
@@ -63,12 +44,28 @@ class Counts:
     homeless: dict[str, int] = field(default_factory=dict)  # messages that have nowhere to go, by their queues
 
 
+class _Counted:
+    """A transport, and how often it is used."""
+
+    def __init__(self, transport: Transport, counts: Counts) -> None:
+        self._transport = transport
+        self._counts = counts
+
+    async def send(self, parcel: Parcel) -> Answer | None:
+        self._counts.attempts += 1
+        return await self._transport.send(parcel)
+
+    async def call(self, parcel: Parcel, action: str, body: bytes, identity: str) -> bytes:
+        self._counts.attempts += 1
+        return await self._transport.call(parcel, action, body, identity)
+
+
 class Outbox:
     def __init__(
         self,
         settings: EdgeSettings,
         interfaces: Interfaces,
-        send: Send,
+        transport: Transport,
         connections: Connections,
         loop: asyncio.AbstractEventLoop,
         clock: Clock,
@@ -77,7 +74,8 @@ class Outbox:
         """`wake` lets the node attend to this."""
         self._settings = settings
         self._interfaces = interfaces
-        self._send = send
+        self.counts = Counts()
+        self._transport = _Counted(transport, self.counts)
         self._connections = connections
         self._loop = loop
         self._clock = clock
@@ -85,11 +83,10 @@ class Outbox:
         self._identity: UUID | None = None
         self._after = 0  # the position up to which messages were taken
         self._under_way = 0
-        self._finished: deque[_Finished] = deque()
-        self._lanes: dict[tuple[str, str], _Lane] = {}
-        self._breakers: dict[str, Breaker] = {}
-        self._closing = asyncio.Event()
-        self.counts = Counts()
+        self._outcomes: deque[Outcome] = deque()
+        self._lanes: dict[tuple[str, str], PlainLane | ReliableLane] = {}
+        self._breakers = Breakers()
+        self._is_closing = False
 
     # In the thread of the node
 
@@ -99,32 +96,46 @@ class Outbox:
         return self._take(engine) or noted
 
     def _note(self, engine: Engine) -> bool:
-        done = [self._finished.popleft() for _ in range(min(len(self._finished), _AT_ONCE))]
-        if not done:
+        outcomes = [self._outcomes.popleft() for _ in range(min(len(self._outcomes), _AT_ONCE))]
+        if not outcomes:
             return False
-        now = self._clock.now()
-        deliveries = [
-            Delivery(
-                message=one.parcel.message.id,
-                at=now,
-                destination=shown(one.parcel.to),
-                result=DeliveryResult.SENT if one.failure is None else DeliveryResult.FAILED,
-            )
-            for one in done
-        ]
-        causes = _causes([one.parcel.message for one in done if one.failure is not None], engine)
-        came = [self._came_of(one, engine.plan, causes, now) for one in done]
-        engine.deliver(deliveries, [one for one in came if one is not None])
+        done = [one for outcome in outcomes for one in outcome.finished]
+        try:
+            self._write(engine, done, [note for outcome in outcomes for note in outcome.notes])
+        except BaseException:
+            self._outcomes.extendleft(reversed(outcomes))  # for when the store can be reached again
+            raise
         self._under_way -= len(done)
         for one in done:
             if one.failure is None:
                 self.counts.sent += 1
             else:
                 self.counts.failed += 1
+        for outcome in outcomes:
+            if outcome.saved is not None:
+                self._loop.call_soon_threadsafe(_tell, outcome.saved)
         return True
 
-    def _came_of(self, done: _Finished, plan: Plan, causes: Mapping[int, Message], now: datetime) -> Incoming | None:
+    def _write(self, engine: Engine, done: Sequence[Finished], notes: Sequence[Note]) -> None:
+        now = self._clock.now()
+        deliveries = [
+            Delivery(
+                message=one.message,
+                at=now,
+                destination=shown(one.to),
+                result=DeliveryResult.SENT if one.failure is None else DeliveryResult.FAILED,
+            )
+            for one in done
+        ]
+        failed = [one.parcel.message for one in done if one.failure is not None and one.parcel is not None]
+        causes = _causes(failed, engine)
+        came = [self._came_of(one, engine.plan, causes, now) for one in done]
+        engine.deliver(deliveries, [one for one in came if one is not None], notes)
+
+    def _came_of(self, done: Finished, plan: Plan, causes: Mapping[int, Message], now: datetime) -> Incoming | None:
         """What a message that was sent, or was not, gives: the answer of a service, or an error message."""
+        if done.parcel is None:
+            return None
         message = done.parcel.message
         if done.failure is not None:
             return undelivered(message, done.failure, plan, causes.get(message.cause or 0), now)
@@ -134,7 +145,7 @@ class Outbox:
 
     def _take(self, engine: Engine) -> bool:
         room = min(_UNDER_WAY - self._under_way, _AT_ONCE)
-        if self._closing.is_set() or room <= 0:
+        if self._is_closing or room <= 0:
             return False
         found = engine.held(self._after, room)
         if not found:
@@ -148,7 +159,7 @@ class Outbox:
             if message.id in replies:
                 continue
             try:
-                parcel = self._parcel(message, ports.get(message.queue), self._identity_of(engine))
+                parcel = self._parcel(message, ports.get(message.queue), engine)
             except DestinationInvalid as error:
                 refused.append((message, Undelivered("security", str(error), is_final=True)))
                 continue
@@ -158,7 +169,7 @@ class Outbox:
                 parcels.append(parcel)
         self._refuse(engine, refused)
         self._under_way += len(parcels)
-        self._loop.call_soon_threadsafe(self._put, parcels)
+        self._loop.call_soon_threadsafe(self._put, _with_states(parcels, engine))
         return True
 
     def _reply(self, engine: Engine, messages: list[Message]) -> set[int]:
@@ -183,19 +194,25 @@ class Outbox:
             self._loop.call_soon_threadsafe(self._connections.answer, replies)
         return {message.id for message in replies.values()}
 
-    def _parcel(self, message: Message, port: Port | None, identity: UUID) -> Parcel | None:
+    def _parcel(self, message: Message, port: Port | None, engine: Engine) -> Parcel | None:
+        """None if it has nowhere to go, or cannot go as its gateway says."""
         settings = self._settings.gateway(message.queue)
         wanted = message.properties.get("To")
         of_interface = None if port is None else port.address
         to = destination(None if wanted is None else wanted.text, settings, of_interface)
+        try:
+            protocols = self._interfaces.protocols(engine.plan, message.queue)
+        except ProtocolInvalid:
+            return None
         if to is None:
             return None
         return Parcel(
             message=message,
             to=to,
-            identity=f"urn:uuid:{uuid5(identity, str(message.id))}",
+            identity=f"urn:uuid:{uuid5(self._identity_of(engine), str(message.id))}",
             settings=settings,
             port=port,
+            protocols=protocols,
             is_public_only=needs_public_address(to, settings.allow, settings.to or of_interface),
         )
 
@@ -226,74 +243,52 @@ class Outbox:
 
     # In the event loop
 
-    def _put(self, parcels: list[Parcel]) -> None:
-        for parcel in parcels:
+    def _put(self, parcels: "list[tuple[Parcel, str]]") -> None:
+        for parcel, state in parcels:
             key = parcel.message.queue, parcel.to
             lane = self._lanes.get(key)
             if lane is None:
-                host = origin(parcel.to)
-                breaker = self._breakers.setdefault(host, Breaker(time.monotonic, random.Random()))
-                lane = self._lanes[key] = _Lane(breaker)
-            lane.waiting.append(parcel)
-            if lane.task is None:
-                lane.task = self._loop.create_task(self._drain(key, lane))
+                lane = self._lanes[key] = self._lane(parcel, state, partial(self._end, key))
+            lane.put(parcel)
 
-    async def _drain(self, key: tuple[str, str], lane: _Lane) -> None:
-        while lane.waiting and not self._closing.is_set():
-            finished = await self._deliver(lane.waiting[0], lane.breaker)
-            if finished is None:
-                break
-            lane.waiting.popleft()
-            self._finished.append(finished)
-            self._wake()
-        lane.task = None
-        if not lane.waiting:
-            del self._lanes[key]
+    def _lane(self, first: Parcel, state: str, ended: Callable[[], None]) -> "PlainLane | ReliableLane":
+        if first.protocols.reliable is not None:
+            return ReliableLane(first, state, self._transport, self._clock, self._hand, ended)
+        return PlainLane(self._transport, self._breakers.of(first.to), self._clock, self._hand, ended)
 
-    async def _deliver(self, parcel: Parcel, breaker: Breaker) -> _Finished | None:
-        """Try until it is there, or was tried for long enough. None if there is no time for it any more."""
-        patience = parcel.settings.patience.total_seconds()
-        since = parcel.message.processed
-        waited = 0.0 if since is None else max(0.0, (self._clock.now() - since).total_seconds())
-        give_up = time.monotonic() + patience - waited
-        while not self._closing.is_set():
-            pause = breaker.pause()
-            if pause > 0:
-                if time.monotonic() >= give_up and isinstance(breaker.reason, Undelivered):
-                    return _Finished(parcel, failure=breaker.reason)
-                await self._rest(min(pause, max(0.01, give_up - time.monotonic())))
-                continue
-            breaker.begin()
-            self.counts.attempts += 1
-            try:
-                async with asyncio.timeout(parcel.settings.timeout.total_seconds()):
-                    answer = await self._send(parcel)
-            except TimeoutError:
-                seconds = parcel.settings.timeout.total_seconds()
-                breaker.fail(Undelivered("timeout", f"{shown(parcel.to)} did not answer within {seconds:g} s"))
-            except Undelivered as error:
-                if error.is_final:
-                    breaker.succeed()  # it was reached
-                    return _Finished(parcel, failure=error)
-                breaker.fail(error, error.pause)
-            else:
-                breaker.succeed()
-                return _Finished(parcel, answer=answer)
-        return None
+    def _end(self, key: tuple[str, str]) -> None:
+        del self._lanes[key]
 
-    async def _rest(self, seconds: float) -> None:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._closing.wait(), seconds)
+    def _hand(self, outcome: Outcome) -> None:
+        self._outcomes.append(outcome)
+        self._wake()
 
     async def close(self, seconds: float) -> None:
         """Begin nothing new; wait for what is under way, but no longer than that."""
-        self._closing.set()
-        tasks = [lane.task for lane in self._lanes.values() if lane.task is not None]
+        self._is_closing = True
+        lanes = list(self._lanes.values())
+        for lane in lanes:
+            lane.stop()
+        tasks = [lane.task for lane in lanes if lane.task is not None]
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=seconds)
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
+
+
+def _tell(saved: "asyncio.Future[None]") -> None:
+    if not saved.done():
+        saved.set_result(None)
+
+
+def _with_states(parcels: Sequence[Parcel], engine: Engine) -> list[tuple[Parcel, str]]:
+    """With the states of the sequences that they go in, as they were written down last."""
+    if not any(parcel.protocols.reliable for parcel in parcels):
+        return [(parcel, "") for parcel in parcels]
+    notes = engine.store.notes()
+    names = [note_name(parcel.message.queue, parcel.to) for parcel in parcels]
+    return [(parcel, notes[name][0] if name in notes else "") for parcel, name in zip(parcels, names, strict=True)]
 
 
 def _causes(messages: Sequence[Message], engine: Engine) -> Mapping[int, Message]:

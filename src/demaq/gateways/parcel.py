@@ -1,8 +1,9 @@
 """A message on its way out, and what can become of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from demaq.diagnostics import DemaqError
+from demaq.gateways.protocols import Protocols
 from demaq.gateways.soap.wsdl import Port
 from demaq.model import GatewaySettings, Message
 
@@ -30,7 +31,13 @@ class Parcel:
     identity: str
     settings: GatewaySettings
     port: Port | None = None  # of the service, if it takes envelopes
+    protocols: Protocols = field(default_factory=Protocols)
     is_public_only: bool = False  # the place is one that data named: it must be outside our own network
+
+    @property
+    def in_envelope(self) -> bool:
+        """Does it go in an envelope of SOAP?"""
+        return self.port is not None or not self.protocols.is_plain
 
 
 @dataclass(frozen=True, slots=True)

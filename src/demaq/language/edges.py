@@ -10,14 +10,16 @@ from typing import Any, TypeVar
 from demaq.diagnostics import Report, Source, did_you_mean
 from demaq.language import codes
 from demaq.language.toml import duration, number, place
-from demaq.model import EdgeSettings, GatewaySettings, MailSettings, ServerSettings
+from demaq.logs import FORMS
+from demaq.model import EdgeSettings, GatewaySettings, MailSettings, SecuritySettings, ServerSettings
 
-Settings = TypeVar("Settings", ServerSettings, MailSettings, GatewaySettings)
-_SECRETS = ("token", "password")
-_FILES = ("folder", "certificate", "key")
+Settings = TypeVar("Settings", ServerSettings, MailSettings, GatewaySettings, SecuritySettings)
+_SECRETS = ("token", "password", "key_password")
+_FILES = ("folder", "certificate", "key", "trusted", "peer")
 _ADDRESSES = ("to", "allow")
 _WRONG = object()
 _PORTS = 65_535
+_CHOICES = {"log": FORMS}
 
 
 def read_edge(source: Source, table: Mapping[str, Any], report: Report) -> EdgeSettings:
@@ -46,9 +48,15 @@ def _read(kind: type[Settings], source: Source, table: str, given: Any, report: 
             help_ = did_you_mean(key, list(known), "settings")
             report.say(codes.CONFIGURATION, where, f"there is no setting `{key}` in `[{table}]`", help=help_)
             continue
+        if key == "security":
+            found[key] = _read(SecuritySettings, source, f"{table}.security", value, report)
+            continue
+        if key == "users":
+            found[key] = _users(source, f"{table}.users", value, report)
+            continue
         read = _value(getattr(kind(), key), key, value)
         if read is _WRONG:
-            what = "a number of a port" if key == "port" else _KINDS[_kind_of(kind, key)]
+            what = _WORDS.get(key) or _KINDS[_kind_of(kind, key)]
             report.say(codes.CONFIGURATION, where, f"`{key}` is {what}, not {value!r}")
         elif key in _SECRETS:
             found[key] = _secret(key, read, table, source, report)
@@ -57,6 +65,16 @@ def _read(kind: type[Settings], source: Source, table: str, given: Any, report: 
     return kind(**found)
 
 
+def _users(source: Source, table: str, given: Any, report: Report) -> dict[str, str]:
+    """The users who are known, with their passwords. Whose password is not set is not known."""
+    if not isinstance(given, dict) or not all(isinstance(value, str) for value in given.values()):
+        report.say(codes.CONFIGURATION, place(source, table), f'`[{table}]` has lines such as `ada = "$ADA_PASSWORD"`')
+        return {}
+    secrets = {name: _secret(name, value, table, source, report, "password") for name, value in given.items()}
+    return {name: secret for name, secret in secrets.items() if secret is not None}
+
+
+_WORDS = {"port": "a number of a port", "log": '"off", "text" or "json"'}
 _KINDS: dict[type, str] = {
     timedelta: 'a duration such as "30 seconds"',
     bool: "true or false",
@@ -84,7 +102,7 @@ def _value(default: Any, key: str, value: Any) -> Any:
     if isinstance(default, tuple):
         is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
         return tuple(value) if is_list else _WRONG
-    return value if isinstance(value, str) else _WRONG
+    return value if isinstance(value, str) and value in _CHOICES.get(key, (value,)) else _WRONG
 
 
 def _or_wrong(value: Any) -> Any:
@@ -103,13 +121,13 @@ def _beside(value: Any, key: str, source: Source) -> Any:
     return value
 
 
-def _secret(key: str, value: str, table: str, source: Source, report: Report) -> str | None:
+def _secret(key: str, value: str, table: str, source: Source, report: Report, what: str = "") -> str | None:
     """What a variable of the environment has: a secret does not stand in a file that everybody may read."""
     if not value.startswith("$"):
         report.say(
             codes.CONFIGURATION,
             place(source, key, table),
-            f"a {key} does not stand here, where others may read it",
+            f"a {what or key} does not stand here, where others may read it",
             help=f'name a variable of the environment: `{key} = "$DEMAQ_{key.upper()}"`',
         )
         return None

@@ -23,7 +23,7 @@ from demaq.model.queue import (
     QueueMode,
     WebServiceExtension,
 )
-from demaq.model.settings import EdgeSettings, GatewaySettings, MailSettings, ServerSettings
+from demaq.model.settings import EdgeSettings, GatewaySettings, MailSettings, SecuritySettings, ServerSettings
 from demaq.model.slicing import Slicing
 from demaq.model.values import PropertyValues, Value
 
@@ -54,6 +54,7 @@ __all__ = [
     "Queue",
     "QueueKind",
     "QueueMode",
+    "SecuritySettings",
     "ServerSettings",
     "Slice",
     "Slicing",

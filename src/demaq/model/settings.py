@@ -23,6 +23,27 @@ class ServerSettings:
     largest: int = LARGEST  # bytes of what is sent to it
     rate: int = 0  # requests a second from one address; 0: as many as come
     connections: int = 1000  # at the same time
+    log: str = "off"  # or "text", or "json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecuritySettings:
+    """`[gateways.NAME.security]`: what a gateway that uses WS-Security shows to others, and by what it knows them.
+
+    To others it is `user`, or the owner of `certificate`. It believes `users`, by their passwords, and the owners of
+    certificates in `trusted`, or of those that these vouch for. What it encrypts is for the owner of `peer`. Clocks may
+    differ by `skew`.
+    """
+
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    certificate: str | None = None
+    key: str | None = None
+    key_password: str | None = field(default=None, repr=False)
+    trusted: tuple[str, ...] = ()
+    peer: str | None = None
+    users: Mapping[str, str] = field(default_factory=dict, repr=False)
+    skew: timedelta = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +56,8 @@ class GatewaySettings:
 
     Incoming: senders wait for a reply by default for `wait`; one that is `public` asks for no token. What is mailed to
     the address `mail`, and files that are put into `folder`, come in, too.
+
+    Both: `security` is for gateways that use WS-Security.
     """
 
     to: str | None = None
@@ -46,6 +69,7 @@ class GatewaySettings:
     public: bool = False
     mail: str | None = None
     folder: str | None = None
+    security: SecuritySettings | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,16 +6,17 @@ from datetime import datetime
 from typing import TypeVar
 
 from demaq.engine.engine import Engine
+from demaq.engine.errors import error_body
 from demaq.engine.plan import Plan
-from demaq.engine.records import Incoming
+from demaq.engine.records import Failure, Incoming
 from demaq.engine.xml import MessageRefused
 from demaq.gateways.connections import Connections
 from demaq.gateways.intake import Intake
 from demaq.gateways.interfaces import Interfaces
-from demaq.model import EdgeSettings, Message
+from demaq.model import SYSTEM_ERRORS, EdgeSettings, Message
 from demaq.node import Node, Sender
 from demaq.server.reading import Reading
-from demaq.store import Arrived, Request, Store
+from demaq.store import Arrived, Note, Request, Store
 
 Result = TypeVar("Result")
 
@@ -25,7 +26,7 @@ class Edge:
         self.node = node
         self.settings = settings
         self.connections = Connections()
-        self.interfaces = Interfaces()
+        self.interfaces = Interfaces(settings)
         self.is_stopping = False
         self.address = ""  # how others reach it
         self.mail_port = 0
@@ -59,14 +60,33 @@ class Edge:
 
     async def take(self, incoming: Incoming) -> Arrived | MessageRefused:
         """Take a message in. It is durable then, if its queue is."""
-        queue = self.plan.queues.get(incoming.queue)
-        if self._intake is None or (queue is not None and queue.transient):
-            (answer,) = await self.call(lambda engine: engine.receive([incoming]))
-            return answer
-        return await asyncio.wrap_future(self._intake.submit(incoming))
+        (answer,) = await self.take_many([incoming])
+        return answer
 
-    async def take_many(self, messages: Sequence[Incoming]) -> list[Arrived | MessageRefused]:
-        return list(await asyncio.gather(*(self.take(incoming) for incoming in messages)))
+    async def take_many(
+        self, messages: Sequence[Incoming], notes: Sequence[Note] = ()
+    ) -> list[Arrived | MessageRefused]:
+        """Take messages in, and leave notes with them, in one transaction."""
+        queues = [self.plan.queues.get(incoming.queue) for incoming in messages]
+        if self._intake is None or any(queue is not None and queue.transient for queue in queues):
+            return await self.call(lambda engine: engine.receive(messages, notes))
+        return await asyncio.wrap_future(self._intake.submit(messages, notes))
+
+    async def notes(self) -> dict[str, str]:
+        """What was left for later, by its names."""
+        found = await self.call(lambda engine: engine.store.notes())
+        return {name: text for name, (text, _) in found.items()}
+
+    async def arrived(self, queue: str, key: str) -> Arrived | None:
+        """What came in under a key, if anything did."""
+        return await self.call(lambda engine: engine.store.arrived(queue, key))
+
+    async def tell(self, queue: str, kind: str, description: str) -> None:
+        """Put an error message into the log, about something that came to a queue and could not become a message."""
+        known, now = self.plan.queues.get(queue), self.now()
+        errors = known.error_queues[0] if known is not None and known.error_queues else SYSTEM_ERRORS.name
+        body = error_body(Failure(kind=kind, description=description), queue, now, None)
+        await self.take(Incoming(queue=errors, body=body, now=now, is_error=True))
 
     async def request(self, connection: str) -> Request | None:
         """What came in on a connection, and wants a reply."""

@@ -4,6 +4,7 @@ The guard stands before everything else, and speaks ASGI: what it refuses costs 
 """
 
 import hmac
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -11,11 +12,15 @@ from collections.abc import Callable
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from demaq.logs import logger, tell
 from demaq.model import ServerSettings
 from demaq.server.problems import Problem, problem
 
+_LOG = logger("server")
 _OPEN = ("/health", "/ready")  # which say nothing that would be worth a secret
 _CLIENTS = 10_000  # whose rate is remembered
+_REFUSED = 400  # and whatever is above it
+_REPLIES = "/replies/"
 
 
 class Guard:
@@ -33,6 +38,8 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        if _LOG.isEnabledFor(logging.WARNING):
+            send = _telling(scope, send)
         try:
             self._check(scope)
             await self._app(scope, Bounded(receive, self._settings.largest), send)
@@ -53,6 +60,27 @@ class Guard:
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self._settings.largest:
             raise _too_large(self._settings.largest)
+
+
+def _telling(scope: Scope, send: Send) -> Send:
+    """Lets it be known what was refused, by this guard or by what is behind it."""
+
+    async def telling(message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] >= _REFUSED:
+            client = scope.get("client")
+            path, secret, _ = scope["path"].partition(_REPLIES)  # who knows the rest gets the reply
+            tell(
+                _LOG,
+                "request refused",
+                level=logging.WARNING,
+                status=message["status"],
+                method=scope["method"],
+                path=f"{path}{_REPLIES}…" if secret else path,
+                client=client[0] if client else None,
+            )
+        await send(message)
+
+    return telling
 
 
 def _check_token(headers: Headers, token: str) -> None:

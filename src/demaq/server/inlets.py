@@ -14,7 +14,7 @@ from demaq.engine.xml import MessageRefused
 from demaq.gateways.folders import FoundFile, watch
 from demaq.gateways.mail import read_mail
 from demaq.gateways.soap.envelope import Fault
-from demaq.gateways.soap.requests import looks_like_envelope, read_request
+from demaq.gateways.soap.requests import looks_like_envelope, open_envelope, read_request
 from demaq.model import Value
 from demaq.server.edge import Edge
 from demaq.store import StoreUnavailable
@@ -76,8 +76,8 @@ class _Mailbox:
         body: bytes | str = letter.body
         try:
             if looks_like_envelope(letter.body, ""):
-                found = await asyncio.to_thread(read_request, letter.body, self._edge.plan.limits, None, None)
-                body = letter.body if found is None else found.envelope.text()
+                found = await asyncio.to_thread(open_envelope, letter.body, self._edge.plan.limits)
+                body = letter.body if found is None else read_request(found).envelope.text()
         except Fault as fault:
             return f"554 5.6.0 {_line(fault.reason)}"
         queues = dict.fromkeys(self._addresses[address.lower()] for address in envelope.rcpt_tos)

@@ -11,16 +11,20 @@ import uvicorn
 from demaq.diagnostics import DemaqError
 from demaq.gateways.folders import send_file
 from demaq.gateways.http import HttpTransport
-from demaq.gateways.outbox import Outbox, Send
+from demaq.gateways.outbox import Outbox
 from demaq.gateways.parcel import Answer, Parcel, Undelivered
+from demaq.gateways.protocols import ProtocolInvalid
+from demaq.gateways.secure.sealing import Sealing
 from demaq.gateways.smtp import SmtpTransport
-from demaq.gateways.soap.sending import send_envelope
+from demaq.gateways.soap.sending import Calling
+from demaq.logs import logger, tell
 from demaq.model import EdgeSettings
 from demaq.node import Node
 from demaq.server.app import application
 from demaq.server.edge import Edge
 from demaq.server.inlets import folders, mailbox
 
+_LOG = logger("server")
 _GRACE = 10.0  # seconds that what is under way may take when the node stops
 _LOOK = 0.2  # seconds between looks at who is still there then
 _BACKLOG = 2048
@@ -48,6 +52,12 @@ class Serving:
         self._thread = threading.Thread(target=self._run, name="server", daemon=True)
         self.edge = Edge(node, settings)
         self.edge.address = self.address
+        try:
+            self.edge.interfaces.check(node.plan)
+        except ProtocolInvalid as error:
+            self.edge.close()
+            self._socket.close()
+            raise ServerRefused(str(error)) from error
 
     @property
     def address(self) -> str:
@@ -105,7 +115,7 @@ class Serving:
             outbox = Outbox(
                 self._settings,
                 self.edge.interfaces,
-                _sender(http, SmtpTransport(self._settings.mail)),
+                _Transports(http, SmtpTransport(self._settings.mail), Calling(http, Sealing(self._node.clock.now))),
                 self.edge.connections,
                 loop,
                 self._node.clock,
@@ -118,6 +128,7 @@ class Serving:
             self._node.care_for(outbox)
             async with mailbox(self.edge), folders(self.edge):
                 self._is_ready.set()
+                tell(_LOG, "serving", address=self.address)
                 stopping = loop.create_task(self._stopping.wait())
                 await asyncio.wait([serving, stopping], return_when="FIRST_COMPLETED")
                 self.edge.is_stopping = True
@@ -160,22 +171,30 @@ def _let_go(server: uvicorn.Server, *, is_late: bool) -> None:
             transport.abort()
 
 
-def _sender(http: HttpTransport, smtp: SmtpTransport) -> Send:
-    """Sends by what an address begins with."""
+class _Transports:
+    """By what an address begins with."""
 
-    async def send(parcel: Parcel) -> Answer | None:
+    def __init__(self, http: HttpTransport, smtp: SmtpTransport, calling: Calling) -> None:
+        self._http = http
+        self._smtp = smtp
+        self._calling = calling
+
+    async def call(self, parcel: Parcel, action: str, body: bytes, identity: str) -> bytes:
+        return await self._calling.call(parcel, action, body, identity)
+
+    async def send(self, parcel: Parcel) -> Answer | None:
         scheme = parcel.to.partition(":")[0]
         if scheme in ("http", "https"):
-            return await (http.send(parcel) if parcel.port is None else send_envelope(http, parcel, parcel.port))
+            return await (self._calling.send(parcel) if parcel.in_envelope else self._http.send(parcel))
+        if not parcel.protocols.is_plain:
+            raise Undelivered("security", f"what its gateway speaks is not spoken by `{scheme}:`", is_final=True)
         if scheme == "mailto":
-            await smtp.send(parcel)
+            await self._smtp.send(parcel)
             return None
         if scheme == "file":
             await send_file(parcel)
             return None
         raise Undelivered("disconnectedTransport", f"nothing can be sent by `{scheme}:`", is_final=True)
-
-    return send
 
 
 def check(settings: EdgeSettings) -> None:

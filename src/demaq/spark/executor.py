@@ -44,15 +44,19 @@ class Tally:
 
 
 class _Pending:
-    def __init__(self, finish: Callable[[], Sequence[Outcome]]) -> None:
+    def __init__(self, finish: Callable[[], tuple[Sequence[Outcome], str]]) -> None:
         self._finish = finish
 
     @cached_property
-    def _found(self) -> Sequence[Outcome]:
+    def _found(self) -> tuple[Sequence[Outcome], str]:
         return self._finish()
 
     def outcomes(self) -> Sequence[Outcome]:
-        return self._found
+        return self._found[0]
+
+    @property
+    def where(self) -> str:
+        return self._found[1]
 
 
 class SparkExecutor:
@@ -108,7 +112,8 @@ class SparkExecutor:
     def start(self, batch: Batch) -> Pending:
         job = self._begun(batch)
         if job is None:
-            return _Pending(partial(self._here, self._local.start(batch)))
+            pending = self._local.start(batch)
+            return _Pending(lambda: (self._here(pending), pending.where))
         self._job = job
         return _Pending(partial(self._on_spark, batch, job))
 
@@ -151,18 +156,18 @@ class SparkExecutor:
             self.costs.job = self._jobs.warm()
         return self._jobs
 
-    def _on_spark(self, batch: Batch, job: "Future[Found]") -> Sequence[Outcome]:
+    def _on_spark(self, batch: Batch, job: "Future[Found]") -> tuple[Sequence[Outcome], str]:
         try:
             found = job.result()
             outcomes = found.outcomes(batch)
         except Exception as error:  # noqa: BLE001  # whatever befell Spark, the batch is evaluated
             self._note_failure(error)
-            return self._in_pieces(batch)
+            return self._in_pieces(batch), "worker"
         self.costs.note_spark(len(outcomes), found.seconds)
         self.tally.spark += len(outcomes)
         self.tally.jobs += 1
         self._failures = 0
-        return outcomes
+        return outcomes, "spark"
 
     def _note_failure(self, error: Exception) -> None:
         self.tally.failed_jobs += 1

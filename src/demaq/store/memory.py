@@ -95,6 +95,10 @@ class MemoryStore:
         self.insert(number, arrival.message, at, "outside")
         return arrived
 
+    def arrived(self, queue: str, key: str) -> Arrived | None:
+        known = self._arrivals.get((queue, key))
+        return None if known is None else replace(known[0], is_new=False)
+
     def reserve(self, number: int) -> int:
         first = self._next_id
         self._next_id += number
@@ -397,7 +401,10 @@ class MemoryStore:
         ]
 
     def note(self, name: str, text: str, at: datetime) -> None:
-        self._notes[name] = text, at
+        if text:
+            self._notes[name] = text, at
+        else:
+            self._notes.pop(name, None)
 
     def notes(self) -> dict[str, tuple[str, datetime]]:
         return dict(sorted(self._notes.items()))

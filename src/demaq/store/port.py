@@ -41,7 +41,8 @@ class Entry:
 
 
 Note = tuple[str, str]
-"""A name, and a text for whoever asks for it. A later one takes the place of one with the same name."""
+"""A name, and a text for whoever asks for it. A later one takes the place of one with the same name; an empty one is
+forgotten."""
 
 
 class Member(NamedTuple):
@@ -227,6 +228,9 @@ class Store(Reader, Protocol):
 
     def arrive(self, arrivals: Sequence[Arrival], at: datetime, notes: Sequence[Note] = ()) -> list[Arrived]:
         """Put messages in that came through gateways, each once, in one transaction, with notes that are left."""
+
+    def arrived(self, queue: str, key: str) -> Arrived | None:
+        """What came in under a key, if anything did."""
 
     def reserve(self, number: int) -> int:
         """Take so many ids out of use; the first of them."""

@@ -151,6 +151,10 @@ class SqlStore(ABC):
         ((before, connection),) = self._rows("arrival", queue=queue, key=key)
         return Arrived(before, connection, is_new=False)
 
+    def arrived(self, queue: str, key: str) -> Arrived | None:
+        rows = self._rows("arrival", queue=queue, key=indexed(key))
+        return next((Arrived(before, connection, is_new=False) for before, connection in rows), None)
+
     def reserve(self, number: int) -> int:
         with self._transaction():
             return self._take_ids(number)
@@ -531,7 +535,10 @@ class SqlStore(ABC):
 
     def _note(self, note: Note, at: datetime) -> None:
         name, text = note
-        self._run("set_note", [{"name": name, "text": text, "at": to_micros(at)}])
+        if text:
+            self._run("set_note", [{"name": name, "text": text, "at": to_micros(at)}])
+        else:
+            self._run("drop_note", [{"name": name}])
 
     def notes(self) -> dict[str, tuple[str, datetime]]:
         return {name: (text, to_time(at)) for name, text, at in self._rows("notes")}

@@ -55,11 +55,13 @@ class Sender:
         self._changed = asyncio.Event()
         self._is_stopping = False
 
-    def put(self, letter: Letter) -> None:
-        """Send a letter after those before it."""
-        if self._desk.put(letter):
+    def put(self, letter: Letter) -> bool:
+        """Send a letter after those before it. False if its message is known to have arrived."""
+        is_wanted = self._desk.put(letter)
+        if is_wanted:
             self._source.put(letter.message)
             self._changed.set()
+        return is_wanted
 
     def stop(self) -> None:
         """Send nothing more. `run` ends when what is under way has been answered and is written down."""
@@ -77,7 +79,7 @@ class Sender:
                 if not self._is_stopping:
                     self._send()
                 self._save()
-                if self._is_done:
+                if self.is_done:
                     return
                 await self._change()
         finally:
@@ -88,7 +90,8 @@ class Sender:
         return self._at_once - len(self._posts)
 
     @property
-    def _is_done(self) -> bool:
+    def is_done(self) -> bool:
+        """Is there nothing to send, to end or to write down?"""
         is_quiet = not self._posts and self._saving is None
         return is_quiet and (self._is_stopping or (self._source.is_at_rest and not self._desk.letters))
 

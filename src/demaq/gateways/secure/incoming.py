@@ -35,6 +35,7 @@ class Verified:
     envelope: Envelope
     user: str | None = None
     certificate: x509.Certificate | None = None
+    mark: bytes | None = None  # that no other envelope has, if it proves who it is from
 
     @property
     def subject(self) -> str | None:
@@ -71,6 +72,7 @@ def verify(
         envelope=opened,
         user=None if known is None else known.user,
         certificate=None if signature is None else signature.certificate,
+        mark=signature.mark if signature is not None else None if known is None else known.nonce,
     )
 
 

@@ -1,5 +1,6 @@
 """Requests that come as envelopes, and what is answered to them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lxml import etree
@@ -52,20 +53,24 @@ def looks_like_envelope(data: bytes, media: str) -> bool:
     return media == Version.SOAP_12.media_type or b"Envelope" in data[:_LOOKS_LIKE_ONE]
 
 
-def read_request(data: bytes, limits: Limits, port: Port | None, action: str | None) -> SoapRequest | None:
-    """A request in an envelope; None if what came is a document of another kind. Raises `Fault`."""
+def open_envelope(data: bytes, limits: Limits) -> Envelope | None:
+    """What came, if it is an envelope; None if it is a document of another kind. Raises `Fault`."""
     try:
         root = read_message(data, limits).root
     except MessageRefused as refused:
         raise EnvelopeInvalid(refused.reason) from refused
-    if not is_envelope(root):
-        return None
-    found = read_envelope(root)
-    unknown = found.not_understood(wsa.NAMESPACES)
+    return read_envelope(root) if is_envelope(root) else None
+
+
+def read_request(
+    found: Envelope, port: Port | None = None, action: str | None = None, understood: Iterable[str] = ()
+) -> SoapRequest:
+    """The request in an envelope. `understood` are namespaces of headers that somebody else has taken care of."""
+    unknown = found.not_understood([*wsa.NAMESPACES, *understood])
     if unknown:
-        raise _in_version(Fault(f"the header {unknown[0]} is not understood", Blame.MUST_UNDERSTAND), found.version)
+        raise Fault(f"the header {unknown[0]} is not understood", Blame.MUST_UNDERSTAND)
     if found.payload is None:
-        raise _in_version(Fault("the Body is empty: a message is one element"), found.version)
+        raise Fault("the Body is empty: a message is one element")
     addressing = read_addressing(found)
     named = (None if addressing is None else addressing.action) or action
     operation = None
@@ -73,43 +78,26 @@ def read_request(data: bytes, limits: Limits, port: Port | None, action: str | N
         operation = port.operation(found.payload.tag, named)
         if operation is None:
             taken = ", ".join(sorted({each.takes or each.name for each in port.operations}))
-            raise _in_version(
-                Fault(f"no operation takes {found.payload.tag}: there are those for {taken}"), found.version
-            )
+            raise Fault(f"no operation takes {found.payload.tag}: there are those for {taken}")
     return SoapRequest(envelope=found, addressing=addressing, operation=operation)
 
 
-class VersionedFault(Fault):
-    """A fault about an envelope whose version is known."""
-
-    version: Version
-
-
-def _in_version(found: Fault, version: Version) -> VersionedFault:
-    versioned = VersionedFault(found.reason, found.blame, code=found.code, headers=found.headers)
-    versioned.version = version
-    return versioned
+def reply(request: SoapRequest, body: str, headers: "Iterable[etree._Element]" = ()) -> bytes:
+    """A reply, in an envelope like that of the request, with headers beside those of WS-Addressing."""
+    return envelope(request.envelope.version, parsed(body), [*reply_headers(request), *headers])
 
 
-def reply(request: SoapRequest, body: str) -> bytes:
-    """A reply, in an envelope like that of the request."""
-    return envelope(request.envelope.version, parsed(body), _reply_headers(request))
+def refusal(found: Fault, version: Version, request: SoapRequest | None = None) -> bytes:
+    """A fault, in the version of the request."""
+    return fault(version, found, [] if request is None else reply_headers(request))
 
 
-def refusal(found: Fault, request: SoapRequest | None = None, media: str = "") -> tuple[Version, int, bytes]:
-    """A fault, in the version of the request as far as it is known, and the status of HTTP that goes with it."""
-    if request is not None:
-        version = request.envelope.version
-    elif isinstance(found, VersionedFault):
-        version = found.version
-    else:
-        version = Version.SOAP_12 if media == Version.SOAP_12.media_type else Version.SOAP_11
-    is_senders = found.blame is Blame.SENDER and version is Version.SOAP_12
-    headers = [] if request is None else _reply_headers(request)
-    return version, 400 if is_senders else 500, fault(version, found, headers)
+def status_of(found: Fault, version: Version) -> int:
+    """The status of HTTP that goes with a fault."""
+    return 400 if found.blame is Blame.SENDER and version is Version.SOAP_12 else 500
 
 
-def _reply_headers(request: SoapRequest) -> "list[etree._Element]":
+def reply_headers(request: SoapRequest) -> "list[etree._Element]":
     asked = request.addressing
     if asked is None:
         return []

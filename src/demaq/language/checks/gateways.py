@@ -6,8 +6,9 @@ from dataclasses import fields
 from demaq.diagnostics import Report, did_you_mean
 from demaq.language import codes
 from demaq.language.examined import Examined
-from demaq.model import GatewaySettings, Queue, QueueKind
+from demaq.model import SECURITY, GatewaySettings, Queue, QueueKind
 
+_BOTH = ("security",)
 _OUTGOING = ("to", "allow", "timeout", "patience", "replies")
 _PLAIN = GatewaySettings()
 
@@ -24,15 +25,30 @@ def check(examined: Examined, report: Report) -> None:
         else:
             _check_direction(queue, settings, report)
             _check_replies(queue, settings, queues, report)
+            _check_protocols(queue, settings, report)
 
 
 def _check_direction(queue: Queue, settings: GatewaySettings, report: Report) -> None:
     is_outgoing = queue.kind is QueueKind.OUTGOING_GATEWAY
     for field in fields(GatewaySettings):
-        if getattr(settings, field.name) != getattr(_PLAIN, field.name) and (field.name in _OUTGOING) != is_outgoing:
+        is_set = getattr(settings, field.name) != getattr(_PLAIN, field.name)
+        if is_set and field.name not in _BOTH and (field.name in _OUTGOING) != is_outgoing:
             other = "incoming" if is_outgoing else "outgoing"
             text = f"`{field.name}` in `[gateways.{queue.name}]` is for {other} gateways, and `{queue.name}` is none"
             report.say(codes.CONFIGURATION, None, text)
+
+
+def _check_protocols(queue: Queue, settings: GatewaySettings, report: Report) -> None:
+    """What only envelopes can have cannot be asked of anything else."""
+    spoken = [extension.name for extension in queue.extensions]
+    if settings.security is not None and SECURITY not in spoken:
+        text = f"`[gateways.{queue.name}.security]` is for gateways that use WS-Security, and `{queue.name}` does not"
+        help_ = f"say `using WS-Security policy …` where `{queue.name}` is created, or leave the settings out"
+        report.say(codes.CONFIGURATION, None, text, help=help_)
+    for name in ("mail", "folder"):
+        if spoken and getattr(settings, name) is not None:
+            text = f"`{name}` in `[gateways.{queue.name}]`: what comes by {spoken[0]} comes over HTTP"
+            report.say(codes.CONFIGURATION, None, text, help="take it in by a gateway of its own")
 
 
 def _check_replies(queue: Queue, settings: GatewaySettings, queues: Mapping[str, Queue], report: Report) -> None:

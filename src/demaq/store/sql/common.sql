@@ -132,6 +132,9 @@ select distinct queue from message where position is null;
 insert into note (name, text, at) values (:name, :text, :at)
 on conflict (name) do update set text = excluded.text, at = excluded.at;
 
+-- name: drop_note
+delete from note where name = :name;
+
 -- name: notes
 select name, text, at from note order by name;
 

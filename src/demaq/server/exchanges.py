@@ -1,0 +1,107 @@
+"""Messages that come in over HTTP, and how their senders are answered."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+from uuid import uuid4
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from demaq.engine.records import Incoming
+from demaq.engine.xml import MessageRefused
+from demaq.gateways.connections import NoLonger
+from demaq.gateways.json import JsonUnknown, is_json, xml_to_json
+from demaq.model import Message
+from demaq.server.edge import Edge
+from demaq.server.problems import Problem
+from demaq.store import Arrived
+
+_MALFORMED = 400
+_REFUSED = 422  # it was read, and is not what the queue takes
+_LONGEST_KEY = 1000  # characters
+AGAIN = "2"  # seconds, after which somebody may ask for a late reply
+
+
+class Exchange:
+    """How a sender is answered."""
+
+    def __init__(self, request: Request) -> None:
+        self._request = request
+
+    def accepted(self, arrived: Arrived, *, is_late: bool = False) -> Response:
+        headers = {} if arrived.is_new else {"idempotency-replayed": "true"}
+        if is_late:
+            place = f"{self._request.url.path}/replies/{arrived.connection}"
+            headers |= {"location": place, "retry-after": AGAIN}
+        return JSONResponse({"id": arrived.message}, 202, headers=headers)
+
+    def replied(self, message: Message) -> Response:
+        """A reply in JSON, if it is the XML form of that and the sender does not ask for XML."""
+        wanted = self._request.headers.get("accept", "")
+        headers = {"demaq-message": str(message.id)}
+        if is_json(message.body) and not ("xml" in wanted and "json" not in wanted):
+            with suppress(JsonUnknown):  # only its namespace looked like it
+                return Response(xml_to_json(message.body), 200, headers, "application/json")
+        return Response(message.body, 200, headers, "application/xml")
+
+
+class Exchanging:
+    """Takes messages in, and waits for their replies."""
+
+    def __init__(self, edge: Edge) -> None:
+        self._edge = edge
+
+    async def exchanged(self, exchange: Exchange, incoming: Incoming, wait: float) -> Response:
+        """Take a message in, and wait for its reply, if anybody wants one."""
+        if wait <= 0:
+            return exchange.accepted(await self._take(incoming))
+        connection = uuid4().hex
+        with self._edge.connections.expected(connection) as reply:
+            arrived = await self._take(replace(incoming, connection=connection))
+            if arrived.is_new:
+                return await self.answered(exchange, arrived, reply, wait)
+        return await self.answered_again(exchange, arrived, wait)
+
+    async def _take(self, incoming: Incoming) -> Arrived:
+        answer = await self._edge.take(incoming)
+        if isinstance(answer, MessageRefused):
+            raise refused(answer)
+        return answer
+
+    async def answered(
+        self, exchange: Exchange, arrived: Arrived, reply: "asyncio.Future[Message]", wait: float
+    ) -> Response:
+        """The reply, if it comes in time; and where it will be, if not."""
+        try:
+            return exchange.replied(await asyncio.wait_for(reply, wait))
+        except (TimeoutError, NoLonger):
+            return exchange.accepted(arrived, is_late=True)
+
+    async def answered_again(self, exchange: Exchange, arrived: Arrived, wait: float) -> Response:
+        """The reply to what came before, if anybody wanted one then."""
+        if arrived.connection is None:
+            return exchange.accepted(arrived)
+        with self._edge.connections.expected(arrived.connection) as reply:
+            known = await self._edge.reply(arrived.connection)
+            return await self.answered(exchange, arrived, reply, wait) if known is None else exchange.replied(known)
+
+
+def refused(answer: MessageRefused) -> Problem:
+    return Problem(_MALFORMED if answer.kind == "malformed" else _REFUSED, answer.reason)
+
+
+def key_of(request: Request) -> str | None:
+    """The key by which a sender knows a message, if it may come twice."""
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return None
+    key = key.strip()
+    key = key[1:-1] if len(key) > 1 and key[0] == key[-1] == '"' else key
+    if not key or len(key) > _LONGEST_KEY:
+        raise Problem(400, f"an Idempotency-Key has 1 to {_LONGEST_KEY} characters")
+    return key
+
+
+def sender_of(request: Request) -> str:
+    return "" if request.client is None else request.client.host
