@@ -72,6 +72,7 @@ def served(
     gateways: Mapping[str, GatewaySettings] | None = None,
     server: ServerSettings | None = None,
     mail: MailSettings | None = None,
+    port: int = 0,
     **client: Any,
 ) -> Iterator[Served]:
     """A node that runs an application, in a folder that is there or with this text, until the end of the block."""
@@ -82,7 +83,7 @@ def served(
             (folder / name).write_text(content, encoding="utf-8")
     edge = check(folder).application.configuration.edge
     settings = EdgeSettings(
-        server=replace(server or edge.server, port=0),
+        server=replace(server or edge.server, port=port),
         mail=mail or edge.mail,
         gateways={**edge.gateways, **(gateways or {})},
     )

@@ -34,6 +34,7 @@ from demaq.server.problems import Problem
 from demaq.store import Arrived
 
 _USUAL_WAIT = 30.0  # seconds for the reply to an operation that has one
+_FAULTS = 400  # statuses from there on
 _Receiver = Receiver[Incoming, Arrived | MessageRefused]
 
 
@@ -183,10 +184,12 @@ class Envelopes:
     def response(
         self, coming: _Coming, data: bytes, status: int = 200, headers: Mapping[str, str] | None = None
     ) -> Response:
-        """An envelope, secured if its gateway says so and can."""
+        """An envelope, secured if its gateway says so and can. Faults are for whoever gets them to read."""
         protocols = coming.protocols
         if protocols.security is not None and protocols.can_secure_replies:
-            data = sealed(data, protocols.security.of_replies, protocols, self._edge.now())
+            asked = protocols.security.of_replies
+            policy = asked if status < _FAULTS else replace(asked, encrypts_body=False)
+            data = sealed(data, policy, protocols, self._edge.now())
         return Response(data, status, headers, coming.version.media_type)
 
     def _fault(self, coming: _Coming, fault: Fault) -> Response:

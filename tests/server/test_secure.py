@@ -1,0 +1,274 @@
+"""Gateways that use WS-Security: clients that we have not written, two nodes, and those who are not believed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import zeep
+from lxml import etree
+
+from demaq.gateways.secure.credentials import Credentials
+from demaq.gateways.secure.outgoing import secure
+from demaq.gateways.secure.policy import SP, WSP, read_policy
+from demaq.gateways.soap.addressing import Addressing, anonymous
+from demaq.gateways.soap.envelope import Version, envelope
+from demaq.gateways.soap.wsdl import parsed
+from demaq.model import GatewaySettings, SecuritySettings
+from demaq.server.serving import ServerRefused
+from gateways.secure.others import xmlsec, zeep_signature, zeep_username
+from gateways.secure.people import Person, person
+from gateways.secure.test_wrapping import BODIES
+from server.test_reliable import POLICIES as RELIABLE
+from server.test_soap import APP as WEATHER
+from server.test_soap import files as weather_files
+from serving import Served, served
+
+DAY = timedelta(days=1)
+TOKEN = "<sp:X509Token><wsp:Policy><sp:WssX509V3Token10/></wsp:Policy></sp:X509Token>"
+PARTS = "<sp:SignedParts><sp:Body/>{headers}</sp:SignedParts>"
+ADDRESSING = '<sp:Header Namespace="http://www.w3.org/2005/08/addressing"/>'
+ASYMMETRIC = f"""<sp:AsymmetricBinding><wsp:Policy>
+  <sp:InitiatorToken><wsp:Policy>{TOKEN}</wsp:Policy></sp:InitiatorToken>
+  <sp:RecipientToken><wsp:Policy>{TOKEN}</wsp:Policy></sp:RecipientToken>
+  <sp:AlgorithmSuite><wsp:Policy><sp:Basic256Sha256/></wsp:Policy></sp:AlgorithmSuite>
+</wsp:Policy></sp:AsymmetricBinding>"""
+USERNAME = "<sp:UsernameToken/>"
+DIGEST = "<sp:UsernameToken><wsp:Policy><sp:HashPassword/></wsp:Policy></sp:UsernameToken>"
+SIGNED_BODY = ASYMMETRIC + PARTS.format(headers="")
+SIGNED = ASYMMETRIC.replace("</sp:AlgorithmSuite>", "</sp:AlgorithmSuite><sp:IncludeTimestamp/>") + PARTS.format(
+    headers=ADDRESSING
+)
+ENCRYPTED = SIGNED + "<sp:EncryptedParts><sp:Body/></sp:EncryptedParts>"
+
+
+def policy(inside: str) -> str:
+    return f'<wsp:Policy xmlns:wsp="{WSP}" xmlns:sp="{SP}">{inside}</wsp:Policy>'
+
+
+@cache
+def somebody(name: str) -> Person:
+    now = datetime.now(UTC)
+    return person(name, start=now - DAY, end=now + DAY)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Certificates and keys, where they are read from."""
+
+    folder: Path
+
+    def of(self, name: str) -> tuple[str, str]:
+        """The files with the key of somebody, and with the certificate."""
+        self.folder.mkdir(exist_ok=True)
+        key, certificate = self.folder / f"{name}.key", self.folder / f"{name}.pem"
+        key.write_bytes(somebody(name).key_pem)
+        certificate.write_bytes(somebody(name).certificate_pem)
+        return str(key), str(certificate)
+
+    def settings(self, own: str, other: str) -> SecuritySettings:
+        key, certificate = self.of(own)
+        peer = self.of(other)[1]
+        return SecuritySettings(
+            user="ada",
+            password="secret",
+            certificate=certificate,
+            key=key,
+            trusted=(peer,),
+            peer=peer,
+            users={"ada": "secret"},
+        )
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path / "files")
+
+
+APP = WEATHER.replace("port WeatherPort", "port WeatherPort using WS-Security policy security.xml")
+
+
+@contextmanager
+def weather(tmp_path: Path, files: Files, inside: str) -> Iterator[Served]:
+    """A service of ours that zeep can call."""
+    gateways = {"weather": GatewaySettings(security=files.settings("bob", "ada"))}
+    given = {**weather_files(), "security.xml": policy(inside)}
+    with served(tmp_path / "app", APP, files=given, gateways=gateways) as node:
+        yield node
+
+
+class Signing:
+    """Signs with one's own key, and believes the other side alone."""
+
+    def __init__(self, own: tuple[str, str], other: tuple[str, str]) -> None:
+        methods = xmlsec.constants.TransformRsaSha256, xmlsec.constants.TransformSha256
+        self._own = zeep_signature.BinarySignature(*own, None, *methods)
+        self._other = zeep_signature.BinarySignature(*other)
+
+    def apply(self, root: Any, headers: Any) -> Any:
+        return self._own.apply(root, headers)
+
+    def verify(self, root: Any) -> Any:
+        return self._other.verify(root)
+
+
+def zeep_client(node: Served, wsse: Any) -> zeep.Client:
+    return zeep.Client(f"{node.serving.address}/gateways/weather?wsdl", wsse=wsse)  # type: ignore[no-untyped-call]
+
+
+def test_zeep_signs_a_request_and_believes_the_reply(tmp_path: Path, files: Files) -> None:
+    with weather(tmp_path, files, SIGNED_BODY) as node:
+        client = zeep_client(node, Signing(files.of("ada"), files.of("bob")))
+        assert client.service.Forecast(city="Mannheim") == 8
+        client.service.Tell("it rains")
+        (note,) = node.until(lambda: node.get("/api/messages", queue="weather", all="true")["messages"][1:])
+        assert "CN=ada" in str(node.get(f"/api/messages/{note['id']}"))
+
+
+@pytest.mark.parametrize("is_digest", [False, True], ids=["text", "digest"])
+def test_zeep_shows_a_password(tmp_path: Path, files: Files, is_digest: bool) -> None:
+    with weather(tmp_path, files, DIGEST if is_digest else USERNAME) as node:
+        token = zeep_username.UsernameToken("ada", "secret", use_digest=is_digest)
+        assert zeep_client(node, token).service.Forecast(city="Rome") == 4
+        wrong = zeep_username.UsernameToken("ada", "sweet", use_digest=is_digest)
+        with pytest.raises(zeep.exceptions.Fault, match="the password is not right"):
+            zeep_client(node, wrong).service.Forecast(city="Rome")
+        (error,) = node.until(lambda: node.get("/api/errors")["messages"])
+        assert "<error><security/>" in error["body"]
+        assert "the password is not right" in error["body"]
+
+
+def test_whoever_is_not_trusted_gets_a_fault(tmp_path: Path, files: Files) -> None:
+    with weather(tmp_path, files, SIGNED_BODY) as node:
+        with pytest.raises(zeep.exceptions.Fault, match="not one that we trust"):
+            zeep_client(node, Signing(files.of("eve"), files.of("bob"))).service.Forecast(city="Rome")
+        with pytest.raises(zeep.exceptions.Fault, match="no Security header"):
+            zeep_client(node, None).service.Forecast(city="Rome")
+        assert node.get("/api/messages", queue="weather", all="true")["messages"] == []
+        assert node.post("weather", '<ask xmlns="urn:weather"><city>Rome</city></ask>').status_code == 415
+
+
+# As ourselves
+
+
+def credentials() -> Credentials:
+    return Credentials(
+        certificate=somebody("ada").certificate, key=somebody("ada").key, peer=somebody("bob").certificate
+    )
+
+
+def signed(inside: str = SIGNED) -> "etree._Element":
+    """An envelope of Ada's, for Bob."""
+    headers = Addressing(message_id="urn:uuid:1", action="urn:weather/tell", reply_to=anonymous()).elements()
+    root = parsed(envelope(Version.SOAP_11, parsed('<note xmlns="urn:weather">rain</note>'), headers).decode())
+    secure(root, read_policy(policy(inside)), credentials(), datetime.now(UTC))
+    return root
+
+
+def post(node: Served, root: "etree._Element") -> httpx.Response:
+    return node.post("weather", etree.tostring(root), content_type="text/xml")
+
+
+def test_what_is_encrypted_is_read(tmp_path: Path, files: Files) -> None:
+    with weather(tmp_path, files, ENCRYPTED) as node:
+        root = signed(ENCRYPTED)
+        assert b"rain" not in etree.tostring(root)
+        assert post(node, root).status_code == 202
+        node.until(lambda: node.bodies("notes"))
+        refused = post(node, signed())
+        assert refused.status_code == 500
+        assert "not encrypted" in refused.text
+
+
+def test_the_same_envelope_is_taken_once_also_after_a_restart(tmp_path: Path, files: Files) -> None:
+    root = signed()
+    with weather(tmp_path, files, SIGNED) as node:
+        assert post(node, root).status_code == 202
+        assert "came before" in post(node, root).text
+    with weather(tmp_path, files, SIGNED) as node:
+        post(node, root)
+        assert len(node.get("/api/messages", queue="weather", all="true")["messages"]) == 1
+
+
+def test_a_signature_that_was_moved_is_refused(tmp_path: Path, files: Files) -> None:
+    with weather(tmp_path, files, SIGNED) as node:
+        for attack in BODIES.values():
+            root = signed()
+            attack(root)
+            response = post(node, root)
+            assert response.status_code == 500
+            assert "Fault" in response.text
+        assert node.get("/api/messages", queue="weather", all="true")["messages"] == []
+        errors = node.until(lambda: node.get("/api/errors")["messages"])
+        assert len(errors) == len(BODIES)
+        assert all("<error><security/>" in error["body"] for error in errors)
+
+
+# Between two nodes
+
+OUT = """
+create queue jobs kind incomingGateway mode persistent
+create queue out kind outgoingGateway mode persistent {using}
+create queue problems kind basic mode persistent
+create rule forward for jobs errorqueue problems
+if (/job) then do enqueue <order>{{string(/job)}}</order> into out
+"""
+IN = """
+create queue orders kind incomingGateway mode persistent {using}
+create queue done kind basic mode persistent
+create rule note for orders
+if (/order) then do enqueue <done>{{string(/order)}}</done> into done
+"""
+BOTH = "using WS-ReliableMessaging policy rm.xml using WS-Security policy security.xml"
+
+
+@contextmanager
+def nodes(tmp_path: Path, files: Files, inside: str, who: str = "ada") -> Iterator[tuple[Served, Served]]:
+    given = {"rm.xml": RELIABLE["1.1"], "security.xml": policy(inside)}
+    takes = {"orders": GatewaySettings(security=files.settings("bob", "ada"))}
+    with served(tmp_path / "there" / "app", IN.format(using=BOTH), files=given, gateways=takes) as there:
+        to = f"{there.serving.address}/gateways/orders"
+        patience = timedelta(minutes=5) if who == "ada" else timedelta(seconds=2)
+        sends = {"out": GatewaySettings(to=to, patience=patience, security=files.settings(who, "bob"))}
+        with served(tmp_path / "here" / "app", OUT.format(using=BOTH), files=given, gateways=sends) as here:
+            yield here, there
+
+
+@pytest.mark.parametrize("inside", [USERNAME, DIGEST, SIGNED, ENCRYPTED], ids=["text", "digest", "signed", "encrypted"])
+def test_messages_in_sequences_are_secured(tmp_path: Path, files: Files, inside: str) -> None:
+    with nodes(tmp_path, files, inside) as (here, there):
+        for number in range(5):
+            here.post("jobs", f"<job>{number}</job>")
+        there.until(lambda: there.bodies("done") == [f"<done>{number}</done>" for number in range(5)])
+        here.until(lambda: not here.node.call(lambda engine: engine.held(0, 10)).result())
+        assert here.bodies("problems") == []
+        assert there.get("/api/errors")["messages"] == []
+
+
+def test_a_node_that_is_not_trusted_gets_an_error(tmp_path: Path, files: Files) -> None:
+    with nodes(tmp_path, files, SIGNED, who="eve") as (here, there):
+        here.post("jobs", "<job>1</job>")
+        (error,) = here.until(lambda: here.bodies("problems"))
+        assert "not one that we trust" in error
+        assert there.bodies("done") == []
+
+
+@pytest.mark.parametrize(
+    ("inside", "lacking"),
+    [
+        (USERNAME, "users and their passwords"),
+        (SIGNED, "certificates to trust"),
+        (ENCRYPTED, "a private key of RSA"),
+        ("<sp:KerberosToken/>", "security.xml, the policy of `orders`"),
+    ],
+)
+def test_a_node_does_not_start_without_what_a_policy_needs(tmp_path: Path, inside: str, lacking: str) -> None:
+    text = IN.format(using="using WS-Security policy security.xml")
+    given = {"security.xml": policy(inside)}
+    with pytest.raises(ServerRefused, match=lacking), served(tmp_path / "app", text, files=given):
+        raise AssertionError("it has started")
