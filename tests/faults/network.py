@@ -2,9 +2,10 @@
 
     PYTHONPATH=tests .venv/bin/python tests/faults/network.py [--messages 10000] [--seed 1] [--version 1.0|1.1]
 
-Each node sends so many messages to the other by WS-ReliableMessaging, both at the same time; then one sends as many, but
-1,000 at most, to a plain service over HTTP, where one waits for the other. All goes through proxies that delay, drop, break, repeat and reorder requests. In sequences,
-each message has to arrive once and in order; without, at least once.
+Each node sends so many messages to the other by WS-ReliableMessaging, both at the same time; then one sends as many,
+but 1,000 at most, to a plain service over HTTP, where one waits for the other. All goes through proxies that delay,
+drop, break, repeat and reorder requests. In sequences, each message has to arrive once and in order; without, at least
+once.
 """
 
 import argparse
