@@ -239,6 +239,16 @@ def test_answers_of_services_are_messages(tmp_path: Path, there: Service) -> Non
         assert node.get(f"/api/messages/{answer['cause']}")["queue"] == "out"
 
 
+def test_what_only_says_that_a_message_has_arrived_is_no_answer(tmp_path: Path, there: Service) -> None:
+    there.answers = lambda number, _body: (202 if number < 1 else 200, {"Content-Type": "application/xml"}, b"<done/>")
+    with served(tmp_path / "app", APP, gateways=settings(there.address, replies="back")) as node:
+        node.post("jobs", "<job>1</job>")
+        node.post("jobs", "<job>2</job>")
+        node.until(lambda: node.bodies("back") == ["<done/>"])
+        (answer,) = node.get("/api/messages", queue="back", all="true")["messages"]
+        assert "2" in node.get(f"/api/messages/{answer['cause']}")["body"]
+
+
 def test_an_answer_that_is_no_message_is_an_error(tmp_path: Path, there: Service) -> None:
     there.answers = lambda _number, _body: (200, {"Content-Type": "application/xml"}, b"<done>")
     with served(tmp_path / "app", APP, gateways=settings(there.address, replies="back")) as node:

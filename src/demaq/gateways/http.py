@@ -17,6 +17,7 @@ from demaq.gateways.soap.requests import looks_like_envelope
 
 _LARGEST = 10 * 1024 * 1024  # bytes of an answer
 _TOLD = 500  # characters of an answer that says what is wrong
+_ACCEPTED = 202  # it has arrived, and what is said of it is no reply
 _LATER = (408, 425, 429)  # and all from 500 on: worth another try
 _LONGEST_PAUSE = 3600.0  # seconds that a destination can ask for
 
@@ -43,6 +44,8 @@ class HttpTransport:
         response, content = await self._post(parcel, body, headers)
         if not response.is_success:
             raise refused(response, content, parcel.to)
+        if response.status_code == _ACCEPTED:
+            return None
         document = _document(content, _media(response))
         return Answer(document) if document.strip() else None
 
