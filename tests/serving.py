@@ -73,9 +73,13 @@ def served(
     server: ServerSettings | None = None,
     mail: MailSettings | None = None,
     port: int = 0,
+    inline: bool = True,
     **client: Any,
 ) -> Iterator[Served]:
-    """A node that runs an application, in a folder that is there or with this text, until the end of the block."""
+    """A node that runs an application, in a folder that is there or with this text, until the end of the block.
+
+    Its rules are evaluated in this process, which starts sooner, unless somebody wants another.
+    """
     if text is not None:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in {"main.demaq": text, **(files or {})}.items():
@@ -88,7 +92,7 @@ def served(
         gateways={**edge.gateways, **(gateways or {})},
     )
     failures: list[BaseException] = []
-    with Node(folder, store or f"sqlite:///{folder.parent / 'log.db'}") as node:
+    with Node(folder, store or f"sqlite:///{folder.parent / 'log.db'}", inline=inline) as node:
         with Serving(node, settings) as serving:
 
             def run() -> None:

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Protocol
@@ -66,6 +67,8 @@ class Intake:
 
     def _run(self) -> None:
         taker: Taker | None = None
+        with suppress(Exception):  # whoever brings the first message is told why
+            taker = self._open_taker()
         while (some := self._next()) is not None:
             try:
                 if taker is None:
