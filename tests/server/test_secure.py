@@ -1,5 +1,7 @@
 """Gateways that use WS-Security: clients that we have not written, two nodes, and those who are not believed."""
 
+import io
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -256,6 +258,23 @@ def test_a_node_that_is_not_trusted_gets_an_error(tmp_path: Path, files: Files) 
         (error,) = here.until(lambda: here.bodies("problems"))
         assert "not one that we trust" in error
         assert there.bodies("done") == []
+
+
+def test_a_version_without_what_its_policy_needs_is_not_deployed(tmp_path: Path, files: Files) -> None:
+    with weather(tmp_path, files, SIGNED) as node:
+        data = io.BytesIO()
+        with zipfile.ZipFile(data, "w") as archive:
+            for name, text in {
+                "main.demaq": APP,
+                **weather_files(),
+                "security.xml": policy("<sp:KerberosToken/>"),
+            }.items():
+                archive.writestr(name, text)
+        headers = {"content-type": "application/zip"}
+        response = node.client.post("/api/versions", content=data.getvalue(), headers=headers)
+        assert response.status_code == 422
+        assert "security.xml, the policy of `weather`" in response.json()["detail"]
+        assert post(node, signed()).status_code == 202
 
 
 @pytest.mark.parametrize(
