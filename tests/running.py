@@ -49,6 +49,7 @@ class _Late:
         self._executor = executor
         self._batch = batch
         self._found: Sequence[Outcome] | None = None
+        self.where = "node"
 
     def outcomes(self) -> Sequence[Outcome]:
         if self._found is None:

@@ -20,9 +20,10 @@ _BAR = 30
 class Live:
     """Redraws a few lines in place. Where the output is no terminal it only says how Spark is."""
 
-    def __init__(self, quiet: bool = False) -> None:
+    def __init__(self, quiet: bool = False, still: bool = False) -> None:
+        """With `still`, nothing is redrawn: other lines come between."""
         self._is_quiet = quiet
-        self._is_shown = sys.stdout.isatty() and not quiet
+        self._is_shown = sys.stdout.isatty() and not quiet and not still
         self._node: Node | None = None
         self._lines = 0
         self._drawn = 0.0

@@ -1,5 +1,6 @@
 """`demaq run`"""
 
+import logging
 import signal
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,7 @@ from demaq.cli.programs import checked_plan, edge_settings
 from demaq.cli.stores import address, errors_told, store_option
 from demaq.engine.ledger import LedgerMismatch, check_all
 from demaq.engine.log import Status
+from demaq.logs import FORMS, logger, tell, written
 from demaq.model import EdgeSettings
 from demaq.node import Node
 from demaq.server.serving import Serving, check
@@ -46,6 +48,12 @@ from demaq.store import shown
 @click.option(
     "--no-server", is_flag=True, help="Listen to nobody, and send nothing: only process what is in the store."
 )
+@click.option(
+    "--log",
+    type=click.Choice(FORMS),
+    envvar="DEMAQ_LOG",
+    help="Tell on standard error what happens.  [default: that of demaq.toml, or off]",
+)
 @click.option("--json", "as_json", is_flag=True, help="At the end, print what was done as JSON.")
 def run(
     app: str,
@@ -56,6 +64,7 @@ def run(
     host: str | None,
     port: int | None,
     no_server: bool,
+    log: str | None,
     as_json: bool,
 ) -> None:
     """Run the application APP: process messages as they come, each exactly once.
@@ -64,13 +73,15 @@ def run(
     --until-idle it does neither.
     """
     checked_plan(app)
-    live = Live(quiet=as_json)
-    settings = None if no_server or until_idle else edge_settings(app, host, port)
+    edge = edge_settings(app, host, port)
+    form = log or edge.server.log
+    live = Live(quiet=as_json, still=form != "off")
+    settings = None if no_server or until_idle else edge
     with errors_told():
         if settings is not None:
             check(settings)
     url = address(app, store, create=True)
-    with errors_told(), Node(app, url, batch=batch, spark=spark, progress=live.indexing) as node:
+    with written(form), errors_told(), Node(app, url, batch=batch, spark=spark, progress=live.indexing) as node:
         if not as_json:
             version = node.status().version
             assert version is not None
@@ -86,6 +97,7 @@ def run(
                     _serve(node, settings, live, as_json)
         except LedgerMismatch as error:
             click.echo(f"{paint('ALARM', 'error')}: {error}", err=True)
+            tell(logger("node"), "ledger does not add up", level=logging.ERROR, reason=error)
             sys.exit(FINDINGS)
         _tell(before, node.status(), node.spark, as_json)
 

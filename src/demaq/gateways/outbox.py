@@ -24,6 +24,7 @@ from demaq.gateways.parcel import Answer, Parcel, Undelivered
 from demaq.gateways.protocols import ProtocolInvalid
 from demaq.gateways.reliable.lane import ReliableLane, note_name
 from demaq.gateways.soap.wsdl import Port
+from demaq.gateways.told import tell_of_finished, tell_of_refused, tell_of_replies
 from demaq.model import SYSTEM_ERRORS, Clock, EdgeSettings, Message
 from demaq.store import Delivery, DeliveryResult, Note
 
@@ -50,9 +51,11 @@ class _Counted:
     def __init__(self, transport: Transport, counts: Counts) -> None:
         self._transport = transport
         self._counts = counts
+        self.tries: dict[int, int] = {}  # of messages that are under way
 
     async def send(self, parcel: Parcel) -> Answer | None:
         self._counts.attempts += 1
+        self.tries[parcel.message.id] = self.tries.get(parcel.message.id, 0) + 1
         return await self._transport.send(parcel)
 
     async def call(self, parcel: Parcel, action: str, body: bytes, identity: str) -> bytes:
@@ -106,7 +109,9 @@ class Outbox:
             self._outcomes.extendleft(reversed(outcomes))  # for when the store can be reached again
             raise
         self._under_way -= len(done)
+        tell_of_finished(done, self._transport.tries)
         for one in done:
+            self._transport.tries.pop(one.message, None)
             if one.failure is None:
                 self.counts.sent += 1
             else:
@@ -191,6 +196,7 @@ class Outbox:
                 ]
             )
             self.counts.replied += len(replies)
+            tell_of_replies(list(replies.values()))
             self._loop.call_soon_threadsafe(self._connections.answer, replies)
         return {message.id for message in replies.values()}
 
@@ -229,6 +235,7 @@ class Outbox:
         ]
         engine.deliver(deliveries, errors)
         self.counts.failed += len(refused)
+        tell_of_refused(refused)
 
     def _identity_of(self, engine: Engine) -> UUID:
         """The id of the store, which makes the ids of its messages unlike those of others."""

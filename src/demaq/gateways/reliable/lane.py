@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 
+from demaq.gateways.destinations import shown
 from demaq.gateways.lanes import Finished, Hand, Outcome, Transport, give_up_at
 from demaq.gateways.parcel import Answer, Parcel
 from demaq.gateways.reliable.desk import Finished as Done
@@ -85,7 +86,7 @@ class ReliableLane:
             try:
                 await self._sender.run()
             except Exception:  # noqa: BLE001  # whatever it is, nothing is lost by it
-                _LOG.exception("what goes to %s is begun again", self._first.to)
+                _LOG.exception("what goes to %s is begun again", shown(self._first.to))
                 await asyncio.sleep(_REST)
                 self._begin_again()
         self.task = None
