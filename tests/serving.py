@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 
+from demaq.engine.traces import OpenTracing
 from demaq.language import check
 from demaq.model import EdgeSettings, GatewaySettings, MailSettings, ServerSettings
 from demaq.node import Node
@@ -74,6 +75,7 @@ def served(
     mail: MailSettings | None = None,
     port: int = 0,
     inline: bool = True,
+    tracing: OpenTracing | None = None,
     **client: Any,
 ) -> Iterator[Served]:
     """A node that runs an application, in a folder that is there or with this text, until the end of the block.
@@ -92,7 +94,7 @@ def served(
         gateways={**edge.gateways, **(gateways or {})},
     )
     failures: list[BaseException] = []
-    with Node(folder, store or f"sqlite:///{folder.parent / 'log.db'}", inline=inline) as node:
+    with Node(folder, store or f"sqlite:///{folder.parent / 'log.db'}", inline=inline, tracing=tracing) as node:
         with Serving(node, settings) as serving:
 
             def run() -> None:

@@ -22,6 +22,7 @@ from demaq.engine.local import LocalExecutor
 from demaq.engine.log import Log, Status, Trace
 from demaq.engine.plan import Plan, plan_from_text, plan_of
 from demaq.engine.records import Incoming
+from demaq.engine.traces import OpenTracing, Tracing, store_identity
 from demaq.engine.versions import Progress, latest_plan
 from demaq.engine.xml import MessageRefused
 from demaq.language import ApplicationInvalid, Checked, check
@@ -99,13 +100,15 @@ class Node:
         inline: bool = False,
         spark: str = "off",
         progress: Progress = lambda _done, _total: None,
+        tracing: OpenTracing | None = None,
     ) -> None:
         """Open a store as the one node that processes its messages, and deploy an application if it has changed.
 
         Without an application, the version that was deployed last goes on. `limits` take the
         place of the application's own. With `inline`, rules are evaluated in this process: it starts faster, but a rule
         that does not end takes the process with it. With `spark`, large batches are evaluated on Spark: `"auto"`
-        decides by what it measures, and the address of a master takes every batch there.
+        decides by what it measures, and the address of a master takes every batch there. With `tracing`, spans of
+        messages are told.
         """
         self._clock = clock or SystemClock()
         self._limits = limits
@@ -127,6 +130,9 @@ class Node:
             self._engine = Engine(self._store, self._executor, self._clock, batch=batch, progress=progress)
             if plan is not None and self._engine.plan.digest != plan.digest:
                 raise DeploymentRefused(self._store.versions()[-1].refused or "another version is in force")
+            if tracing is not None:
+                identity = store_identity(self._store, self._clock.now())
+                self._engine.tracing = tracing(self.plan.application, str(self._engine.version), identity)
         except BaseException:
             self._store.close()
             raise
@@ -151,6 +157,8 @@ class Node:
         with suppress(StoreUnavailable):
             self._tell_of_spark(now=True)
         self._store.close()
+        if self.tracing is not None:
+            self.tracing.close()
         self._tell("node stopped")
 
     def _tell(self, event: str) -> None:
@@ -160,6 +168,11 @@ class Node:
     @property
     def plan(self) -> Plan:
         return self._engine.plan
+
+    @property
+    def tracing(self) -> Tracing | None:
+        """Who tells of messages as spans, if anybody does."""
+        return self._engine.tracing
 
     @property
     def url(self) -> str | None:

@@ -21,6 +21,7 @@ from demaq.model import EdgeSettings
 from demaq.node import Node
 from demaq.server.serving import Serving, check
 from demaq.store import shown
+from demaq.telemetry import telemetry
 
 
 @click.command(
@@ -80,8 +81,10 @@ def run(
     with errors_told():
         if settings is not None:
             check(settings)
+        tracing = telemetry(edge.telemetry)
     url = address(app, store, create=True)
-    with written(form), errors_told(), Node(app, url, batch=batch, spark=spark, progress=live.indexing) as node:
+    options: dict[str, Any] = {"batch": batch, "spark": spark, "progress": live.indexing, "tracing": tracing}
+    with written(form), errors_told(), Node(app, url, **options) as node:
         if not as_json:
             version = node.status().version
             assert version is not None

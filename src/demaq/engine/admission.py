@@ -15,11 +15,13 @@ from demaq.engine.keys import keys_text
 from demaq.engine.plan import Plan
 from demaq.engine.properties import Properties
 from demaq.engine.records import Failure, Incoming, Outcome, Task
+from demaq.engine.traces import TRACE
 from demaq.engine.xml import MessageRefused, ReadMessage, read_message
 from demaq.model import SYSTEM_ERRORS, Message, NewMessage, Origin, PropertyMode, PropertyValues, QueueKind, Value
 from demaq.xquery.saxon import Item, Saxon, SaxonError, SaxonExhausted
 
 _ERRORS_ABOUT_ERRORS = 8  # one inside the other; more than there are levels of error queues
+_NONE: Mapping[str, Value] = {}
 
 
 class Admission:
@@ -121,7 +123,8 @@ class Admission:
     def _error_message(self, incoming: Incoming) -> NewMessage:
         assert isinstance(incoming.body, str)
         rule = None if incoming.cause is None else incoming.cause.rule
-        return self._system_message(incoming.queue, incoming.body, incoming.cause, incoming.now, rule)
+        given = _trace(incoming.properties)
+        return self._system_message(incoming.queue, incoming.body, incoming.cause, incoming.now, rule, given)
 
     def _given(self, properties: Mapping[str, Value]) -> dict[str, Value]:
         """Properties from outside, as values of the types that they are declared with."""
@@ -213,7 +216,8 @@ class Admission:
         raw = incoming.body if isinstance(incoming.body, str) else incoming.body.decode("utf-8", "replace")
         failure = Failure(kind=refusal.kind, description=refusal.reason)
         body = error_body(failure, queue.name, incoming.now, None, raw)
-        return self._system_message(_first(queue.error_queues), body, incoming.cause, incoming.now, None)
+        given = _trace(incoming.properties)
+        return self._system_message(_first(queue.error_queues), body, incoming.cause, incoming.now, None, given)
 
     def error_messages(
         self, failures: Sequence[Failure], message: Message, now: datetime, *, bare: bool = False
@@ -243,28 +247,47 @@ class Admission:
         return _first(() if queue is None else queue.error_queues)
 
     def _system_message(
-        self, queue: str, body: str, cause: Message | None, now: datetime, rule: str | None
+        self,
+        queue: str,
+        body: str,
+        cause: Message | None,
+        now: datetime,
+        rule: str | None,
+        given: Mapping[str, Value] = _NONE,
     ) -> NewMessage:
         """A message of the system's own. If its properties cannot be computed, it goes without them."""
         try:
-            made = self._made(queue, self._saxon.document(body), body, {}, cause, now, rule)
+            made = self._made(queue, self._saxon.document(body), body, given, cause, now, rule)
             return self.new_message(made, cause, now, rule, Origin.ERROR)
         except (MessageRefused, SaxonError):
-            return self._bare_message(queue, body, cause, now, rule)
+            return self._bare_message(queue, body, cause, now, rule, given)
 
     def _bare_message(
-        self, queue: str, body: str, cause: Message | None, _now: datetime, rule: str | None
+        self,
+        queue: str,
+        body: str,
+        cause: Message | None,
+        _now: datetime,
+        rule: str | None,
+        given: Mapping[str, Value] = _NONE,
     ) -> NewMessage:
         known = self._plan.queues[queue]
         return NewMessage(
             queue=queue,
             body=body,
+            properties=PropertyValues(given if cause is None else _trace(cause.properties)),
             origin=Origin.ERROR,
             cause=None if cause is None else cause.id,
             rule=rule,
             rank=known.rank,
             transient=known.transient,
         )
+
+
+def _trace(properties: Mapping[str, Value]) -> Mapping[str, Value]:
+    """The trace that a message belongs to, if that is known."""
+    known = properties.get(TRACE)
+    return _NONE if known is None else {TRACE: known}
 
 
 def _first(levels: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from demaq.engine.prudence import Prudence
 from demaq.engine.records import Batch, Incoming, Task, mate_of
 from demaq.engine.settle import Ended, settle
 from demaq.engine.told import tell_of_batch, tell_of_errors, tell_of_refusal, tell_of_version
+from demaq.engine.traces import Tracing
 from demaq.engine.transient import LayeredStore
 from demaq.engine.versions import Progress, fill, new_indexes, obstacles
 from demaq.engine.xml import MessageRefused
@@ -75,6 +76,7 @@ class Engine:
         self._ended = Ended()  # by the batch that was committed last
         self._prudence = Prudence()
         self._progress = progress
+        self.tracing: Tracing | None = None  # if anybody wants to be told
         self._pipelines = Pipelines(self.store, executor, clock)
         self._plan = self._in_force()
         self.refresh()
@@ -181,6 +183,8 @@ class Engine:
         self._position = done[-1].position
         check_batch(before, self.store.ledger(), done)
         tell_of_batch(done, made, time.perf_counter() - start, begun.pending.where, self.store)
+        if self.tracing is not None:
+            self.tracing.processed(begun.batch.tasks, done, self._clock.now())
         self._ahead = ahead
         if ahead is not None and first.comes_before(ahead.batch.tasks[-1].message):  # so it is if the batch was cut
             self._forget_ahead()
@@ -295,6 +299,8 @@ class Engine:
         self, messages: Sequence[Message], after: int, now: datetime, *, fires: bool = False
     ) -> tuple[Task, ...]:
         slices = self.plan.slices
+        if self.tracing is not None:
+            messages = self.tracing.placed(messages)
         return tuple(
             Task(message, position, now, slices(message), fires) for position, message in enumerate(messages, after + 1)
         )

@@ -6,7 +6,7 @@ from demaq.engine.driver import Made
 from demaq.engine.plan import Plan, PlanProperty
 from demaq.model import PropertyMode, Value
 
-_CONNECTION = "sys:connection"  # which is always inherited
+_INHERITED = ("sys:connection", "sys:trace")  # always
 
 
 class Properties:
@@ -21,7 +21,8 @@ class Properties:
     def values(self, made: Made, cause: Mapping[str, Value]) -> dict[str, Value]:
         """The properties of a message, in the order of their names. `cause` are those of the message that caused it."""
         known = self._by_queue.get(made.queue, {})
-        if not known and not made.given and _CONNECTION not in cause:
+        inherited = [name for name in _INHERITED if name in cause]
+        if not known and not made.given and not inherited:
             return {}
         found = {}
         for name, definition in known.items():
@@ -29,10 +30,10 @@ class Properties:
             if value is not None:
                 found[name] = value
         for name, given in made.given.items():
-            if given is not None and name not in known and (not name.startswith("sys:") or name == _CONNECTION):
+            if given is not None and name not in known and (not name.startswith("sys:") or name in _INHERITED):
                 found[name] = given
-        if _CONNECTION in cause:
-            found.setdefault(_CONNECTION, cause[_CONNECTION])
+        for name in inherited:
+            found.setdefault(name, cause[name])
         return dict(sorted(found.items())) if len(found) > 1 else found
 
 

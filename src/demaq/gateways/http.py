@@ -65,7 +65,7 @@ class HttpTransport:
             raise undelivered(error, parcel.to) from error
 
     async def _posted(self, parcel: Parcel, body: bytes, headers: Mapping[str, str]) -> tuple[httpx.Response, bytes]:
-        url, extensions, named = httpx.URL(parcel.to), {}, dict(headers)
+        url, extensions, named = httpx.URL(parcel.to), {}, {**headers, **parcel.headers}
         if parcel.is_public_only:
             address = await _public_address(url)
             extensions, named["host"] = {"sni_hostname": url.host}, url.netloc.decode()

@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from uuid import UUID, uuid4, uuid5
+from uuid import UUID, uuid5
 
 from demaq.engine.engine import Engine
 from demaq.engine.errors import error_body
 from demaq.engine.plan import Plan
 from demaq.engine.records import Failure, Incoming
+from demaq.engine.traces import store_identity
 from demaq.gateways.connections import Connections
 from demaq.gateways.destinations import DestinationInvalid, destination, needs_public_address, shown
 from demaq.gateways.interfaces import Interfaces
@@ -30,7 +31,6 @@ from demaq.store import Delivery, DeliveryResult, Note
 
 _UNDER_WAY = 5_000  # messages that are with lanes at the same time
 _AT_ONCE = 1_000  # that are read, and written down, together
-_IDENTITY = "identity"  # the note with the id of the store
 _CONNECTION = "sys:connection"
 
 
@@ -240,12 +240,7 @@ class Outbox:
     def _identity_of(self, engine: Engine) -> UUID:
         """The id of the store, which makes the ids of its messages unlike those of others."""
         if self._identity is None:
-            known = engine.store.notes().get(_IDENTITY)
-            if known is None:
-                self._identity = uuid4()
-                engine.store.note(_IDENTITY, str(self._identity), self._clock.now())
-            else:
-                self._identity = UUID(known[0])
+            self._identity = store_identity(engine.store, self._clock.now())
         return self._identity
 
     # In the event loop

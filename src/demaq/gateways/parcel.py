@@ -1,5 +1,6 @@
 """A message on its way out, and what can become of it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from demaq.diagnostics import DemaqError
@@ -32,6 +33,7 @@ class Parcel:
     settings: GatewaySettings
     port: Port | None = None  # of the service, if it takes envelopes
     protocols: Protocols = field(default_factory=Protocols)
+    headers: Mapping[str, str] = field(default_factory=dict)  # of HTTP, beside those that it has anyway
     is_public_only: bool = False  # the place is one that data named: it must be outside our own network
 
     @property

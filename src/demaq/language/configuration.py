@@ -16,7 +16,7 @@ from demaq.model import EdgeSettings, Limits
 from demaq.model.masters import names_master
 
 FILE = "demaq.toml"
-_KEYS = ("name", "description", "keep", "limits", "spark", "config", "server", "mail", "gateways")
+_KEYS = ("name", "description", "keep", "limits", "spark", "config", "server", "mail", "gateways", "telemetry")
 _MOST = {"depth": 1_000, "worker_names": 900_000}  # what the XQuery engine takes
 _LINE = re.compile(r"\(at line (\d+), column (\d+)\)")
 

@@ -11,9 +11,16 @@ from demaq.diagnostics import Report, Source, did_you_mean
 from demaq.language import codes
 from demaq.language.toml import duration, number, place
 from demaq.logs import FORMS
-from demaq.model import EdgeSettings, GatewaySettings, MailSettings, SecuritySettings, ServerSettings
+from demaq.model import (
+    EdgeSettings,
+    GatewaySettings,
+    MailSettings,
+    SecuritySettings,
+    ServerSettings,
+    TelemetrySettings,
+)
 
-Settings = TypeVar("Settings", ServerSettings, MailSettings, GatewaySettings, SecuritySettings)
+Settings = TypeVar("Settings", ServerSettings, MailSettings, GatewaySettings, SecuritySettings, TelemetrySettings)
 _SECRETS = ("token", "password", "key_password")
 _FILES = ("folder", "certificate", "key", "trusted", "peer")
 _ADDRESSES = ("to", "allow")
@@ -30,6 +37,7 @@ def read_edge(source: Source, table: Mapping[str, Any], report: Report) -> EdgeS
     return EdgeSettings(
         server=_read(ServerSettings, source, "server", table.get("server", {}), report),
         mail=_read(MailSettings, source, "mail", table.get("mail", {}), report),
+        telemetry=_read(TelemetrySettings, source, "telemetry", table.get("telemetry", {}), report),
         gateways={
             name: _read(GatewaySettings, source, f"gateways.{name}", given, report) for name, given in gateways.items()
         },
@@ -74,7 +82,11 @@ def _users(source: Source, table: str, given: Any, report: Report) -> dict[str, 
     return {name: secret for name, secret in secrets.items() if secret is not None}
 
 
-_WORDS = {"port": "a number of a port", "log": '"off", "text" or "json"'}
+_WORDS = {
+    "port": "a number of a port",
+    "log": '"off", "text" or "json"',
+    "endpoint": 'an address such as "http://localhost:4318"',
+}
 _KINDS: dict[type, str] = {
     timedelta: 'a duration such as "30 seconds"',
     bool: "true or false",
@@ -102,6 +114,8 @@ def _value(default: Any, key: str, value: Any) -> Any:
     if isinstance(default, tuple):
         is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
         return tuple(value) if is_list else _WRONG
+    if key == "endpoint" and not str(value).startswith(("http://", "https://")):
+        return _WRONG
     return value if isinstance(value, str) and value in _CHOICES.get(key, (value,)) else _WRONG
 
 

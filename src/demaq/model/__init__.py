@@ -23,7 +23,14 @@ from demaq.model.queue import (
     QueueMode,
     WebServiceExtension,
 )
-from demaq.model.settings import EdgeSettings, GatewaySettings, MailSettings, SecuritySettings, ServerSettings
+from demaq.model.settings import (
+    EdgeSettings,
+    GatewaySettings,
+    MailSettings,
+    SecuritySettings,
+    ServerSettings,
+    TelemetrySettings,
+)
 from demaq.model.slicing import Slicing
 from demaq.model.values import PropertyValues, Value
 
@@ -60,6 +67,7 @@ __all__ = [
     "Slicing",
     "Staged",
     "SystemClock",
+    "TelemetrySettings",
     "Value",
     "WebServiceExtension",
 ]

@@ -94,5 +94,10 @@ class Message:
         number, queue, _, *rest = _every(self)
         return Message(number, queue, body, *rest)
 
+    def with_properties(self, properties: Mapping[str, Value]) -> "Message":
+        """The same message, but for these."""
+        number, queue, body, _, *rest = _every(self)
+        return Message(number, queue, body, properties, *rest)
+
 
 _every = attrgetter(*(known.name for known in fields(Message)))

@@ -89,10 +89,18 @@ class MailSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetrySettings:
+    """`[telemetry]`: where traces are sent, if anywhere: the address of an OpenTelemetry collector."""
+
+    endpoint: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeSettings:
     server: ServerSettings = field(default_factory=ServerSettings)
     mail: MailSettings = field(default_factory=MailSettings)
     gateways: Mapping[str, GatewaySettings] = field(default_factory=dict)
+    telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
 
     def gateway(self, queue: str) -> GatewaySettings:
         return self.gateways.get(queue, _PLAIN)

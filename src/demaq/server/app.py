@@ -17,6 +17,7 @@ from demaq.server.openapi import openapi
 from demaq.server.operations import OPERATIONS
 from demaq.server.problems import Problem, not_found, problem, told
 from demaq.server.receiving import Receiving
+from demaq.server.tracing import Continuing
 from demaq.store import StoreUnavailable
 
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
@@ -41,8 +42,9 @@ def application(edge: Edge, outbox: Outbox) -> ASGIApp:
         DemaqError: _refused,
         Exception: _failed,
     }
+    app: ASGIApp = Starlette(routes=routes, exception_handlers=handlers)
     return Guard(
-        Starlette(routes=routes, exception_handlers=handlers),
+        app if edge.node.tracing is None else Continuing(app),
         edge.settings.server,
         is_public=lambda path: _is_public(path, edge),
         is_stopping=lambda: edge.is_stopping,

@@ -16,6 +16,7 @@ from demaq.gateways.interfaces import Interfaces
 from demaq.model import SYSTEM_ERRORS, EdgeSettings, Message
 from demaq.node import Node, Sender
 from demaq.server.reading import Reading
+from demaq.server.tracing import continued
 from demaq.store import Arrived, Note, Request, Store
 
 Result = TypeVar("Result")
@@ -67,6 +68,7 @@ class Edge:
         self, messages: Sequence[Incoming], notes: Sequence[Note] = ()
     ) -> list[Arrived | MessageRefused]:
         """Take messages in, and leave notes with them, in one transaction."""
+        messages = continued(messages)
         queues = [self.plan.queues.get(incoming.queue) for incoming in messages]
         if self._intake is None or any(queue is not None and queue.transient for queue in queues):
             return await self.call(lambda engine: engine.receive(messages, notes))

@@ -23,6 +23,7 @@ from demaq.node import Node
 from demaq.server.app import application
 from demaq.server.edge import Edge
 from demaq.server.inlets import folders, mailbox
+from demaq.server.tracing import Traced
 
 _LOG = logger("server")
 _GRACE = 10.0  # seconds that what is under way may take when the node stops
@@ -112,10 +113,12 @@ class Serving:
     async def _serve(self) -> None:
         loop = self._loop = asyncio.get_running_loop()
         async with HttpTransport() as http:
+            calling, tracing = Calling(http, Sealing(self._node.clock.now)), self._node.tracing
+            transports = _Transports(http, SmtpTransport(self._settings.mail), calling)
             outbox = Outbox(
                 self._settings,
                 self.edge.interfaces,
-                _Transports(http, SmtpTransport(self._settings.mail), Calling(http, Sealing(self._node.clock.now))),
+                transports if tracing is None else Traced(transports, tracing),
                 self.edge.connections,
                 loop,
                 self._node.clock,

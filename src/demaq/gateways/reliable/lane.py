@@ -100,7 +100,8 @@ class ReliableLane:
             self._sender.stop()
 
     async def _post(self, written: Written) -> bytes:
-        return await self._transport.call(self._first, written.action, written.body, "")
+        parcel = self._parcels.get(written.message or 0, self._first)
+        return await self._transport.call(parcel, written.action, written.body, "")
 
     async def _persist(self, state: str, done: Sequence[Done]) -> None:
         saved: asyncio.Future[None] = asyncio.get_running_loop().create_future()

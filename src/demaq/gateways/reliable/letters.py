@@ -58,6 +58,7 @@ class Written:
 
     action: str
     body: bytes
+    message: int | None = None  # that is in it, if one is
 
 
 def write(sent: Transmission, letter: Letter | None, to: str, soap: Version) -> Written:
@@ -78,7 +79,7 @@ def write(sent: Transmission, letter: Letter | None, to: str, soap: Version) -> 
         if sent.attempt > 1:
             headers.append(ack_requested(version, sent.identifier))
     payload = _payload(sent) if letter is None else parsed(letter.body)
-    return Written(action, envelope(soap, payload, headers))
+    return Written(action, envelope(soap, payload, headers), None if letter is None else letter.message)
 
 
 def _payload(sent: Transmission) -> "etree._Element | None":
