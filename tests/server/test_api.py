@@ -206,6 +206,12 @@ def test_what_is_not_there(node: Served) -> None:
         assert response.headers["content-type"] == "application/problem+json"
 
 
+def test_what_may_be_done_is_told_where_something_else_is_tried(node: Served) -> None:
+    for path, methods in (("/api/versions", "GET, HEAD, POST"), ("/gateways/inbox", "GET, HEAD, POST")):
+        assert node.client.delete(path).headers["allow"] == methods
+    assert node.client.post("/api/status").headers["allow"] == "GET, HEAD"
+
+
 def archive(files: dict[str, str]) -> bytes:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as found:
@@ -237,12 +243,14 @@ def test_versions_are_deployed(tmp_path: Path) -> None:
     [
         (b"", 400),
         (b"PK\x03\x04 not really", 400),
+        (archive({"main.demaq": APP})[:40] + b"\xff" + archive({"main.demaq": APP})[41:], 400),
         (archive({"../main.demaq": APP}), 400),
         (archive({"/main.demaq": APP}), 400),
         (archive({"main.demaq": "create queue"}), 422),
+        (archive({"main.demaq": f'{APP}\ncreate queue x schema "a.xsd"', "a.xsd": "\x01", "b.xsd": "\x01"}), 422),
         (archive({"big.bin": "0" * (101 * 1024 * 1024)}), 400),
     ],
-    ids=["empty", "broken", "above", "absolute", "errors", "bomb"],
+    ids=["empty", "broken", "damaged", "above", "absolute", "errors", "no schemas", "bomb"],
 )
 def test_archives_that_are_refused(node: Served, content: bytes, status: int) -> None:
     found, problem = ask(node, "/api/versions", "POST", content=content, **ZIP)

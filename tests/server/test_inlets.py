@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import smtplib
 import socket
 import time
@@ -15,7 +16,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.handlers import Message as Kept
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from demaq.model import GatewaySettings, MailSettings
+from demaq.model import GatewaySettings, MailSettings, ServerSettings
 from serving import SOON, Served, served
 
 APP = """
@@ -107,6 +108,18 @@ def test_mail_that_is_refused(node: Served, to: str, xml: str, code: int) -> Non
     else:
         assert isinstance(error, smtplib.SMTPDataError)
         assert error.smtp_code == code
+
+
+def test_each_gateway_has_an_answer_of_its_own(node: Served) -> None:
+    """A mail server sends to the others again, by themselves, when it is told that there are too many (RFC 5321)."""
+    with smtplib.SMTP("127.0.0.1", node.serving.edge.mail_port) as client:
+        both = ["orders@example.org", "ORDERS@example.org", "strict@example.org"]
+        refused = client.send_message(mail(xml="<other/>"), "ada@example.org", both)
+        assert {address: code for address, (code, _) in refused.items()} == {"strict@example.org": 452}
+        with pytest.raises(smtplib.SMTPDataError, match="schema"):
+            client.send_message(mail(xml="<other/>"), "ada@example.org", list(refused))
+    node.until(lambda: len(node.bodies("copies")) == 1)
+    assert node.bodies("strict") == []
 
 
 class Box(Kept):
@@ -206,6 +219,37 @@ def test_files_come_in_from_a_folder(tmp_path: Path) -> None:
         put(folder, "a.xml", "<order>1</order>")
         node.until(lambda: (folder / "taken" / "a-2.xml").exists())
         node.until(lambda: len(node.bodies("copies")) == 4)
+
+
+def test_files_with_strange_names_and_too_large_ones_hold_up_no_others(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    names = [f"{'x' * 250}.xml", "a\x01\nb.xml", os.fsdecode(b"\xff\xfe.xml"), "é.xml"]
+    for name in names:
+        put(folder, name, "<order>1</order>")
+    put(folder, f"{'y' * 250}.xml", "<order>")
+    put(folder, "large.xml", f"<order>{'1' * 2000}</order>")
+    gateways = {"orders": GatewaySettings(folder=str(folder))}
+    server = ServerSettings(largest=1000)
+    with served(tmp_path / "app", APP, files={"order.xsd": SCHEMA}, gateways=gateways, server=server) as node:
+        node.until(lambda: len(node.bodies("copies")) == 4 and len(list((folder / "refused").iterdir())) == 4)
+        assert {file.name for file in (folder / "taken").iterdir()} == set(names)
+        assert "larger than 1,000 bytes" in (folder / "refused" / "large.xml.reason.txt").read_text()
+        assert "not well-formed" in next((folder / "refused").glob("yyy*.reason.txt")).read_text()
+        put(folder, names[0], "<order>2</order>")
+        node.until(lambda: len(node.bodies("copies")) == 5 and len(list((folder / "taken").iterdir())) == 5)
+
+
+def test_a_folder_that_goes_away_is_made_again(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    gateways = {"orders": GatewaySettings(folder=str(folder))}
+    with served(tmp_path / "app", APP, files={"order.xsd": SCHEMA}, gateways=gateways) as node:
+        node.until(lambda: (folder / "taken").exists())
+        shutil.rmtree(folder)
+        node.until(lambda: (folder / "taken").exists())
+        put(folder, "a.xml", "<order>1</order>")
+        node.until(lambda: node.bodies("copies"))
 
 
 def test_a_file_that_is_being_written_is_left_alone(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from demaq.engine.values import key_text, value_of
 from demaq.language import Checked, Program
 from demaq.language.analysis.condition import Condition, condition_from_json
 from demaq.language.analysis.lookups import Compared
+from demaq.language.files import read_text
 from demaq.language.pipelines import Enriched
 from demaq.language.program import PropertyValue, Query, Rule, SharedText
 from demaq.language.rewrite.shareable import Use
@@ -325,7 +326,7 @@ def _indexes(program: Program) -> Iterator[Index]:
 def _texts(files: Iterable[Path]) -> Iterator[str]:
     for file in files:
         if file.is_file():
-            yield file.read_text(encoding="utf-8-sig")
+            yield read_text(file)
 
 
 def _schemas(root: Path, program: Program) -> dict[str, str]:
@@ -333,7 +334,7 @@ def _schemas(root: Path, program: Program) -> dict[str, str]:
     if not any(queue.schema or queue.interface for queue in program.queues.values()):
         return {}
     files = sorted(root.rglob("*.xsd"))
-    return {str(file.relative_to(root)): file.read_text(encoding="utf-8-sig") for file in files}
+    return {str(file.relative_to(root)): read_text(file) for file in files}
 
 
 def _interfaces(root: Path, program: Program) -> dict[str, str]:
@@ -342,7 +343,7 @@ def _interfaces(root: Path, program: Program) -> dict[str, str]:
     files = {extension.policy for queue in queues for extension in queue.extensions}
     if any(queue.interface for queue in queues):
         files |= {str(file.relative_to(root)) for file in root.rglob("*.wsdl")}
-    return {name: (root / name).read_text(encoding="utf-8-sig") for name in sorted(files)}
+    return {name: read_text(root / name) for name in sorted(files)}
 
 
 # As text

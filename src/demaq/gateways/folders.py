@@ -1,6 +1,7 @@
 """Messages that come as files in a folder, and that go out as files."""
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -12,11 +13,14 @@ from urllib.parse import unquote, urlsplit
 from demaq.files import write_whole
 from demaq.gateways.json import JsonInvalid, json_to_xml
 from demaq.gateways.parcel import Parcel, Undelivered
+from demaq.logs import logger, tell
 
+_LOG = logger("folders")
 _EVERY = 0.5  # seconds between two looks into a folder
 _STILL = 1.0  # seconds for which a file must not have changed
 _ENDINGS = (".xml", ".json")
 _AT_ONCE = 200  # files
+_LONGEST_NAME = 255  # bytes, as file systems have it
 TAKEN, REFUSED = "taken", "refused"  # folders inside, for files that were
 
 
@@ -33,13 +37,18 @@ Take = Callable[[FoundFile], Awaitable[str | None]]
 """Takes a file in; why it is refused, if it is."""
 
 
-async def watch(folder: Path, take: Take, is_stopping: Callable[[], bool]) -> None:
-    """Take in what is put into a folder. A file moves to `taken` after its commit, or to `refused` with the reason."""
-    for name in (TAKEN, REFUSED):
-        (folder / name).mkdir(parents=True, exist_ok=True)
+async def watch(folder: Path, take: Take, is_stopping: Callable[[], bool], largest: int) -> None:
+    """Take in what is put into a folder. A file moves to `taken` after its commit, or to `refused` with the reason.
+
+    What cannot be moved stays where it is, and is the same message when it is found again.
+    """
     while not is_stopping():
-        paths = await asyncio.to_thread(_still, folder)
-        found = await asyncio.to_thread(_read_all, paths)
+        try:
+            paths = await asyncio.to_thread(_still, folder)
+        except OSError as error:
+            _complain(folder, error)
+            paths = []
+        found = await asyncio.to_thread(_read_all, paths, largest)
         await asyncio.gather(*(_one(path, read, folder, take) for path, read in found))  # they begin in this order
         if len(paths) < _AT_ONCE:
             await asyncio.sleep(_EVERY)
@@ -47,6 +56,8 @@ async def watch(folder: Path, take: Take, is_stopping: Callable[[], bool]) -> No
 
 def _still(folder: Path) -> list[Path]:
     """Files that nobody writes any more, the oldest first."""
+    for name in (TAKEN, REFUSED):
+        (folder / name).mkdir(parents=True, exist_ok=True)
     before = time.time() - _STILL
     found = []
     with os.scandir(folder) as entries:
@@ -62,39 +73,62 @@ def _still(folder: Path) -> list[Path]:
 
 async def _one(path: Path, read: FoundFile | str, folder: Path, take: Take) -> None:
     reason = read if isinstance(read, str) else await take(read)
-    await asyncio.to_thread(_put_aside, path, folder, reason)
+    try:
+        await asyncio.to_thread(_put_aside, path, folder, reason)
+    except OSError as error:
+        _complain(folder, error)
+        await asyncio.sleep(_EVERY)
 
 
-def _read_all(paths: Sequence[Path]) -> list[tuple[Path, FoundFile | str]]:
+def _complain(folder: Path, error: OSError) -> None:
+    tell(_LOG, "folder not usable", level=logging.WARNING, folder=folder, reason=error.strerror)
+
+
+def _read_all(paths: Sequence[Path], largest: int) -> list[tuple[Path, FoundFile | str]]:
     """What is in files, or why that is no message. One that somebody has taken away meanwhile is left out."""
     found: list[tuple[Path, FoundFile | str]] = []
     for path in paths:
         try:
-            found.append((path, _read(path)))
+            found.append((path, _read(path, largest)))
         except JsonInvalid as error:
             found.append((path, str(error)))
         except FileNotFoundError:
             continue
+        except OSError as error:
+            found.append((path, f"the file cannot be read: {error.strerror}"))
     return found
 
 
-def _read(path: Path) -> FoundFile:
-    data = path.read_bytes()
+def _read(path: Path, largest: int) -> FoundFile | str:
     status = path.stat()
-    key = sha256(f"{path.name} {status.st_mtime_ns} ".encode() + data).hexdigest()
+    if status.st_size > largest:
+        return f"this is larger than {largest:,} bytes"
+    data = path.read_bytes()
+    key = sha256(os.fsencode(path.name) + f" {status.st_mtime_ns} ".encode() + data).hexdigest()
     body = json_to_xml(data) if path.suffix.lower() == ".json" else data
     return FoundFile(path, body, f"file {key}")
 
 
 def _put_aside(path: Path, folder: Path, reason: str | None) -> None:
-    place = folder / (TAKEN if reason is None else REFUSED) / path.name
+    inside = folder / (TAKEN if reason is None else REFUSED)
+    place = inside / path.name
     number = 1
     while place.exists():
         number += 1
-        place = place.with_name(f"{path.stem}-{number}{path.suffix}")
+        place = inside / _fitting(path.stem, f"-{number}{path.suffix}")
     path.rename(place)
     if reason is not None:
-        place.with_name(f"{place.name}.reason.txt").write_text(f"{reason}\n", encoding="utf-8")
+        beside = inside / _fitting(place.name, ".reason.txt")
+        beside.write_text(f"{reason}\n", encoding="utf-8", errors="replace")
+
+
+def _fitting(name: str, ending: str) -> str:
+    """A name with this ending, cut if it would be too long for a file.
+
+    >>> _fitting("order", "-2.xml"), len(_fitting("x" * 255, "-2.xml"))
+    ('order-2.xml', 255)
+    """
+    return os.fsdecode(os.fsencode(name)[: _LONGEST_NAME - len(ending.encode())]) + ending
 
 
 async def send_file(parcel: Parcel) -> None:

@@ -2,13 +2,17 @@
 
 import glob
 import posixpath
+import re
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path, PurePath
 
 from lxml import etree
 
 _XSD = "{http://www.w3.org/2001/XMLSchema}"
 _REFERENCES = ("include", "import", "redefine", "override")
+_DECLARATION = re.compile(r"\A\s*<\?xml\s[^>]*\?>")
+_ENCODING = re.compile(rb"""\A\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([\w.:-]+)["']""")
 _MAX_BYTES = 64 * 1024 * 1024
 
 
@@ -102,6 +106,10 @@ class Files:
             found for found in glob.glob(pattern, root_dir=self.root, recursive=True) if (self.root / found).is_file()
         )
 
+    def beside(self, ending: str) -> list[str]:
+        """All files of the application that end so."""
+        return sorted(str(found.relative_to(self.root)) for found in self.root.rglob(f"*{ending}") if found.is_file())
+
 
 def hardened_parser() -> etree.XMLParser:
     """A parser that neither leaves the node nor expands anything."""
@@ -112,7 +120,7 @@ def read_xml(file: Path, name: str) -> "etree._ElementTree | Problem":
     try:
         if file.stat().st_size > _MAX_BYTES:
             return Problem("malformed", f"`{name}` is larger than {_MAX_BYTES // 1024 // 1024} MiB")
-        document = etree.parse(str(file), hardened_parser())
+        document = etree.parse(BytesIO(file.read_bytes()), hardened_parser(), base_url=str(file))
     except FileNotFoundError:
         return Problem("missing", f"there is no file `{name}`")
     except etree.XMLSyntaxError as error:
@@ -121,7 +129,22 @@ def read_xml(file: Path, name: str) -> "etree._ElementTree | Problem":
         return Problem("missing", f"`{name}` cannot be read: {error}")
     if document.docinfo.doctype:
         return Problem("malformed", f"`{name}` has a document type declaration, which is refused")
+    try:
+        read_text(file)
+    except (UnicodeDecodeError, LookupError) as error:
+        return Problem("malformed", f"`{name}` is not text in the encoding that it names: {error}")
     return document
+
+
+def read_text(file: Path) -> str:
+    """An XML file as text: in the encoding that it names, which is then no longer named."""
+    data = file.read_bytes()
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return _DECLARATION.sub("", data.decode("utf-16"))
+    named = _ENCODING.match(data)
+    if named is None or named[1].lower() in (b"utf-8", b"utf8"):
+        return data.decode("utf-8-sig")
+    return _DECLARATION.sub("", data.decode(named[1].decode("ascii")))
 
 
 def _first_line(error: Exception) -> str:

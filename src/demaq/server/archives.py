@@ -1,7 +1,10 @@
 """Applications that come as archives. Nothing in one is trusted."""
 
 import io
+import lzma
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -11,6 +14,12 @@ from demaq.diagnostics import DemaqError
 
 _MOST_FILES = 10_000
 _MOST_BYTES = 100 * 1024 * 1024  # of all files
+
+
+_BROKEN = (  # what is raised for archives of which something is wrong
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(NotImplementedError, RuntimeError, EOFError, OSError, ValueError),
+)
 
 
 class ArchiveInvalid(DemaqError):
@@ -26,7 +35,7 @@ def unpacked(data: bytes) -> Iterator[Path]:
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
                 _unpack(archive, folder)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, OSError, ValueError) as error:
+        except _BROKEN as error:
             raise ArchiveInvalid(f"the archive cannot be read: {error}") from error
         inside = list(folder.iterdir())
         yield inside[0] if len(inside) == 1 and inside[0].is_dir() else folder

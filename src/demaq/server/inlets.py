@@ -9,6 +9,7 @@ from weakref import WeakSet
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
+from demaq.engine.errors import printable
 from demaq.engine.records import Incoming
 from demaq.engine.xml import MessageRefused
 from demaq.gateways.folders import FoundFile, watch
@@ -64,6 +65,9 @@ class _Mailbox:
     ) -> str:
         if address.lower() not in self._addresses:
             return f"550 5.1.1 nobody here is called {address}"
+        queues = {self._addresses[other.lower()] for other in (*envelope.rcpt_tos, address)}
+        if len(queues) > 1:  # one may take it and another refuse it, but there is one answer
+            return "452 4.5.3 this is for another gateway: send it there by itself"
         if len(envelope.rcpt_tos) >= _MOST_RECIPIENTS:
             return "452 4.5.3 too many recipients"
         envelope.rcpt_tos.append(address)
@@ -108,8 +112,9 @@ def _line(text: str) -> str:
 async def folders(edge: Edge) -> AsyncIterator[None]:
     """Watches folders, if gateways have some."""
     named = [(queue, settings.folder) for queue, settings in edge.settings.gateways.items() if settings.folder]
+    largest = edge.settings.server.largest
     tasks = [
-        asyncio.create_task(watch(Path(folder), _taker(edge, queue), lambda: edge.is_stopping))
+        asyncio.create_task(watch(Path(folder), _taker(edge, queue), lambda: edge.is_stopping, largest))
         for queue, folder in named
     ]
     try:
@@ -124,7 +129,7 @@ def _taker(edge: Edge, queue: str) -> Any:
             queue=queue,
             body=found.body,
             now=edge.now(),
-            properties={"Sender": Value("xs:string", found.path.name)},
+            properties={"Sender": Value("xs:string", printable(found.path.name))},
             key=found.key,
         )
         while True:

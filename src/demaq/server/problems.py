@@ -6,6 +6,7 @@ from http import HTTPStatus
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Match
 
 from demaq.diagnostics import DemaqError
 
@@ -40,4 +41,13 @@ def not_found(request: Request, error: Exception) -> Response:
         404: f"there is nothing at {request.url.path}",
         405: f"{request.url.path} does not take {request.method}",
     }
-    return problem(error.status_code, details.get(error.status_code, error.detail), error.headers)
+    headers = (
+        {"allow": ", ".join(_methods(request))} if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED else error.headers
+    )
+    return problem(error.status_code, details.get(error.status_code, error.detail), headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """What may be done at a path, by all routes to it."""
+    routes = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted({method for route in routes for method in route.methods})

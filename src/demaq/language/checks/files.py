@@ -1,5 +1,7 @@
 """Files that the application names: there, readable, and what they should be."""
 
+from collections.abc import Sequence
+
 from demaq.diagnostics import Code, Report, Span, did_you_mean
 from demaq.language import codes
 from demaq.language import tree as t
@@ -20,6 +22,9 @@ _HELP: dict[str, str] = {
 }
 
 
+_OF_SCHEMAS, _OF_INTERFACES = (".xsd",), (".xsd", ".wsdl")
+
+
 def check(examined: Examined, report: Report) -> None:
     files = examined.files
     for module in examined.linked.modules:
@@ -33,7 +38,10 @@ def check(examined: Examined, report: Report) -> None:
 
 def _check_option(option: t.Option, files: Files, report: Report) -> None:
     if isinstance(option, t.FileOption):
-        _complain(files.schema(option.file.path), option.file.span, report, "the schema")
+        found = files.schema(option.file.path)
+        _complain(found, option.file.span, report, "the schema")
+        if not isinstance(found, Problem):
+            _check_beside(_OF_SCHEMAS, option.file.span, files, report)
     elif isinstance(option, t.UsingOption):
         _complain(files.document(option.policy.path), option.policy.span, report, "the policy")
     elif isinstance(option, t.InterfaceOption):
@@ -47,6 +55,14 @@ def _check_option(option: t.Option, files: Files, report: Report) -> None:
                 f"the interface `{option.file.path}` has no port `{option.port.local}`",
                 help=did_you_mean(option.port.local, ports, "ports"),
             )
+        else:
+            _check_beside(_OF_INTERFACES, option.file.span, files, report)
+
+
+def _check_beside(endings: Sequence[str], span: Span, files: Files, report: Report) -> None:
+    """What lies beside a schema or an interface belongs to the application: it may be included, and is served."""
+    for name in (name for ending in endings for name in files.beside(ending)):
+        _complain(files.document(name), span, report, "the file")
 
 
 def _complain(found: object, span: Span, report: Report, what: str) -> None:
