@@ -137,6 +137,7 @@ WSA = "http://www.w3.org/2005/08/addressing"
 def test_what_is_wrong_is_told_in_a_fault(node: Served, version: Version) -> None:
     cases = [
         ("<a/>", "", "no operation takes a"),
+        ("<a/>", f'<a:Action xmlns:a="{WSA}">urn:weather/tell</a:Action>', "no operation takes a"),
         ("", "", "empty"),
         ("<a/><b/>", "", "several"),
         ('<ask xmlns="urn:weather"/>', '<h:x xmlns:h="urn:h" s:mustUnderstand="1"/>', "not understood"),

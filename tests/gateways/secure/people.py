@@ -51,6 +51,7 @@ def person(
     extensions: tuple[tuple[x509.ExtensionType, bool], ...] = (),
     start: datetime = NOW - DAY,
     end: datetime = NOW + 30 * DAY,
+    serial: int | None = None,
 ) -> Person:
     """Somebody with a new certificate, which the issuer or they themselves have signed."""
     own = key or rsa_key(name)
@@ -60,7 +61,7 @@ def person(
         .subject_name(subject)
         .issuer_name(subject if issuer is None else issuer.certificate.subject)
         .public_key(own.public_key())
-        .serial_number(x509.random_serial_number())
+        .serial_number(serial or x509.random_serial_number())
         .not_valid_before(start)
         .not_valid_after(end)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(own.public_key()), critical=False)

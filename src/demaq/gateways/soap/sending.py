@@ -61,6 +61,8 @@ def action_of(parcel: Parcel) -> tuple[str, Operation | None]:
     operations = parcel.port.operations
     tag = parsed(parcel.message.body).tag
     operation = parcel.port.operation(tag, None if named is None else named.text)
+    if operation is None and named is not None:
+        operation = next((each for each in operations if each.action == named.text), None)
     if operation is None and len(operations) == 1:
         operation = operations[0]
     return named.text if named is not None else "" if operation is None else operation.action, operation

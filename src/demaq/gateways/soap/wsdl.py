@@ -41,9 +41,11 @@ class Port:
 
     def operation(self, element: str, action: str | None = None) -> Operation | None:
         """The operation that takes an element; if there are several, that with the action."""
-        taking = [each for each in self.operations if each.takes == element]
-        named = [each for each in taking or self.operations if action and each.action == action]
-        return next(iter(named or taking), None)
+        local = etree.QName(element).localname
+        taking = [
+            each for each in self.operations if each.takes == element or (each.takes is None and each.name == local)
+        ]
+        return next((each for each in taking if action and each.action == action), next(iter(taking), None))
 
 
 def read_port(files: Mapping[str, str], file: str, name: str) -> Port | None:
@@ -178,12 +180,11 @@ def generated(queue: str, schema: str | None, schema_text: str | None, address: 
         imported = etree.SubElement(own, f"{{{XSD}}}import", schemaLocation=place_at(address)(schema))
         if namespace:
             imported.set("namespace", namespace)
-    for number, (namespace, local) in enumerate(names):
+    for namespace, local in names:
         message = etree.SubElement(root, f"{{{WSDL}}}message", name=f"{local}Message")
         space = {"e": namespace} if namespace else None
         element = f"e:{local}" if namespace else local
         etree.SubElement(message, f"{{{WSDL}}}part", nsmap=space, name="body", element=element)
-        assert number >= 0
     kind = etree.SubElement(root, f"{{{WSDL}}}portType", name="Port")
     for _, local in names:
         operation = etree.SubElement(kind, f"{{{WSDL}}}operation", name=local)
