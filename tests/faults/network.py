@@ -23,21 +23,13 @@ from demaq.engine.engine import Engine
 from demaq.engine.records import Incoming
 from demaq.model import GatewaySettings
 from flaky import Network, Weather, network
+from server.test_reliable import POLICIES
 from serving import Served, Service, served, service
 
 Tell = Callable[[str], None]
 _AT_ONCE = 1000
 _PLAIN = 1000
 _LOOK = 2.0  # seconds between looks
-_POLICY = {
-    "1.0": """<wsp:Policy xmlns:wsp="http://schemas.xmlsoap.org/ws/2004/09/policy">
-      <r:RMAssertion xmlns:r="http://schemas.xmlsoap.org/ws/2005/02/rm/policy">
-        <r:BaseRetransmissionInterval Milliseconds="300"/></r:RMAssertion></wsp:Policy>""",
-    "1.1": """<wsp:Policy xmlns:wsp="http://www.w3.org/ns/ws-policy">
-      <r:RMAssertion xmlns:r="http://docs.oasis-open.org/ws-rx/wsrmp/200702">
-        <s:BaseRetransmissionInterval xmlns:s="http://schemas.xmlsoap.org/ws/2005/02/rm/policy" Milliseconds="300"/>
-      </r:RMAssertion></wsp:Policy>""",
-}
 _APP = """
 create queue jobs kind incomingGateway mode persistent
 create queue reliable kind outgoingGateway mode persistent using WS-ReliableMessaging policy rm.xml
@@ -71,7 +63,7 @@ def two_nodes(folder: Path, version: str, weather: Weather, seed: int) -> Iterat
         for number, port in enumerate(ports):
             to = f"{networks[1 - number].address}/gateways/orders"
             gateways = {"reliable": GatewaySettings(to=to, patience=_PATIENCE)}
-            files = {"rm.xml": _POLICY[version]}
+            files = {"rm.xml": POLICIES[version]}
             app = folder / str(number) / "app"
             nodes.append(stack.enter_context(served(app, _APP, files=files, gateways=gateways, port=port)))
         yield nodes, networks
@@ -143,7 +135,7 @@ def without(folder: Path, messages: int, weather: Weather, seed: int, tell: Tell
     """To a plain service, at least once."""
     with service() as there, network(there.address.split("/")[2], weather, seed) as way:
         gateways = {"plain": GatewaySettings(to=f"{way.address}/service", patience=_PATIENCE)}
-        files = {"rm.xml": _POLICY["1.1"]}
+        files = {"rm.xml": POLICIES["1.1"]}
         with served(folder / "plain" / "app", _APP, files=files, gateways=gateways) as node:
             began = time.monotonic()
             give(node, "note", messages)
@@ -171,9 +163,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--messages", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--version", choices=list(_POLICY), action="append")
+    parser.add_argument("--version", choices=list(POLICIES), action="append")
     given = parser.parse_args()
-    for version in given.version or list(_POLICY):
+    for version in given.version or list(POLICIES):
         with TemporaryDirectory() as folder:
             in_sequences(Path(folder), given.messages, version, Weather(), given.seed, _tell)
     with TemporaryDirectory() as folder:
