@@ -15,7 +15,7 @@ from gateways.secure.people import person, sender
 from schemas.published import Published, published
 from server.test_secure import ENCRYPTED as ALL_OF_IT
 from server.test_secure import Files, post, signed, weather
-from server.test_soap import APP, OUT, WSA, envelope, files
+from server.test_soap import APP, KEPT, ORDER, OUT, WSA, XS, envelope, files
 from serving import served, service
 
 ASK = '<w:ask xmlns:w="urn:weather"><w:city>Rome</w:city></w:ask>'
@@ -57,6 +57,10 @@ def test_interfaces(schemas: Published, tmp_path: Path, soap: str) -> None:
     with served(tmp_path / "app", APP, files=files(soap)) as node:
         queues = ("weather", "plain", "anything")
         found = [node.client.get(f"/gateways/{queue}?wsdl").content for queue in queues]
+    with served(
+        tmp_path / "nameless" / "app", KEPT, files={"schemas/orders.xsd": XS.format(target="", inside=ORDER)}
+    ) as node:
+        found.append(node.client.get("/gateways/orders?wsdl").content)
     assert schemas.complaints("interfaces", *written(tmp_path, found)) == ""
 
 

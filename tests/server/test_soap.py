@@ -116,6 +116,51 @@ def test_a_queue_without_a_wsdl_gets_one(node: Served) -> None:
     assert "message" in str(client_of(node, "anything").service._operations)
 
 
+KEPT = """
+create queue orders kind incomingGateway mode persistent schema "schemas/orders.xsd"
+create queue notes kind basic mode persistent
+create rule keep for orders if (/*) then do enqueue . into notes
+"""
+XS = '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"{target}>{inside}</xs:schema>'
+ORDER = '<xs:element name="order" type="xs:string"/>'
+
+
+@pytest.mark.parametrize("space", ["", "urn:shop"])
+@pytest.mark.parametrize("is_included", [False, True])
+def test_a_wsdl_is_made_of_every_schema(tmp_path: Path, space: str, is_included: bool) -> None:
+    """Also of one without a namespace, as those of small applications are, and of one in several files."""
+    target = f' targetNamespace="{space}"' if space else ""
+    there = {"schemas/orders.xsd": XS.format(target=target, inside=ORDER)}
+    if is_included:
+        include = '<xs:include schemaLocation="parts/order.xsd"/>'
+        there = {
+            "schemas/orders.xsd": XS.format(target=target, inside=include),
+            "schemas/parts/order.xsd": XS.format(target=target, inside=ORDER),
+        }
+    with served(tmp_path / "app", KEPT, files=there) as node:
+        client_of(node, "orders").service.order("five")
+        (note,) = node.until(lambda: node.bodies("notes"))
+        assert (etree.fromstring(note).tag, etree.fromstring(note).text) == (
+            f"{{{space}}}order" if space else "order",
+            "five",
+        )
+
+
+def test_only_the_port_of_a_queue_is_at_its_address(tmp_path: Path) -> None:
+    port = '<wsdl:port name="WeatherPort" binding="tns:WeatherSoap"><soap:address location="{}"/></wsdl:port>'
+    here = files(address="http://here.invalid/")
+    two = here["interfaces/weather.wsdl"].replace(
+        "</wsdl:service>", port.replace("WeatherPort", "Other").format("http://other.invalid/") + "</wsdl:service>"
+    )
+    with served(tmp_path / "app", APP, files={**here, "interfaces/weather.wsdl": two}) as node:
+        found = etree.fromstring(node.client.get("/gateways/weather?wsdl").content)
+        places = {each.getparent().get("name"): each.get("location") for each in found.iterfind(".//{*}address")}
+        assert places == {
+            "WeatherPort": f"{node.serving.address}/gateways/weather",
+            "Other": "http://other.invalid/",
+        }
+
+
 def envelope(body: str, header: str = "", version: Version = Version.SOAP_11) -> bytes:
     head = f"<s:Header>{header}</s:Header>" if header else ""
     return f'<s:Envelope xmlns:s="{version.value}">{head}<s:Body>{body}</s:Body></s:Envelope>'.encode()
@@ -224,6 +269,9 @@ if (/*) then do enqueue <w:ask><w:city>{string(/city)}</w:city></w:ask> into ser
 """
 
 
+VERSIONS = {"soap": Version.SOAP_11, "soap12": Version.SOAP_12}
+
+
 @pytest.fixture
 def there() -> Iterator[Service]:
     with service() as found:
@@ -232,7 +280,7 @@ def there() -> Iterator[Service]:
 
 @pytest.mark.parametrize("soap", ["soap", "soap12"])
 def test_services_are_called_in_envelopes(tmp_path: Path, there: Service, soap: str) -> None:
-    version = Version.SOAP_11 if soap == "soap" else Version.SOAP_12
+    version = VERSIONS[soap]
     answer = envelope('<w:answer xmlns:w="urn:weather"><w:degrees>7</w:degrees></w:answer>', "", version)
     there.answers = lambda _number, _body: (200, {"Content-Type": version.media_type}, answer)
     gateways = {"service": GatewaySettings(replies="back")}
@@ -249,6 +297,28 @@ def test_services_are_called_in_envelopes(tmp_path: Path, there: Service, soap: 
     assert headers["content-type"].startswith(version.media_type)
     named = headers["soapaction"] if version is Version.SOAP_11 else headers["content-type"]
     assert '"urn:weather/forecast"' in named
+
+
+@pytest.mark.parametrize("soap", ["soap", "soap12"])
+def test_a_service_that_zeep_describes_understands_us(tmp_path: Path, there: Service, soap: str) -> None:
+    """Zeep reads by the WSDL what we send, and writes by it what it answers."""
+    app = tmp_path / "app"
+    read: list[str] = []
+
+    def answer(_number: int, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        client = zeep.Client(str(app / "interfaces/weather.wsdl"))  # type: ignore[no-untyped-call]
+        operation = client.service._binding.get("Forecast")
+        read.append(operation.input.deserialize(etree.fromstring(body)))
+        made = operation.output.serialize(degrees=len(read[-1]))
+        return 200, {**made.headers, "Content-Type": VERSIONS[soap].media_type}, etree.tostring(made.content)
+
+    there.answers = answer
+    gateways = {"service": GatewaySettings(replies="back")}
+    with served(app, OUT, files=files(soap, there.address), gateways=gateways) as node:
+        node.post("jobs", "<city>Reykjavik</city>")
+        (found,) = node.until(lambda: node.bodies("back") or node.bodies("problems"))
+    assert read == ["Reykjavik"]
+    assert etree.fromstring(found).findtext(f"{{{NS}}}degrees") == "9"
 
 
 @pytest.mark.parametrize(("code", "attempts"), [("soap:Client", 1), ("soap:Server", 2)])

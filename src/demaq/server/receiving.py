@@ -69,18 +69,19 @@ class Receiving:
         queue = self.plan_queue(request)
         address = f"{self._edge.address}{request.url.path}"
         files = {**self._edge.plan.schemas, **self._edge.plan.interfaces}
+        port = None if queue.interface is None else queue.interface.port
         if "file" in request.query_params:
             name = request.query_params["file"]
             if not name.endswith((".wsdl", ".xsd")) or name not in files:
                 raise Problem(404, f"no interface has a file `{name}`")
-            return Response(served(files[name], name, address, place_at(address)), media_type="text/xml")
+            return Response(served(files[name], name, port, address, place_at(address)), media_type="text/xml")
         if "wsdl" not in request.query_params:
             raise Problem(400, "post messages here; `?wsdl` describes how")
         if queue.interface is None:
-            schema = queue.schema
-            text = generated(queue.name, schema, None if schema is None else files[schema], address)
+            text = generated(queue.name, queue.schema, files, address)
         else:
-            text = served(files[queue.interface.file], queue.interface.file, address, place_at(address))
+            file = queue.interface.file
+            text = served(files[file], file, port, address, place_at(address))
         return Response(text, media_type="text/xml")
 
     def _protocols(self, queue: str) -> Protocols:

@@ -140,12 +140,12 @@ def _namespace(element: "etree._Element") -> str:
 # As it is served
 
 
-def served(text: str, file: str, address: str, place_of: Callable[[str], str]) -> bytes:
-    """A WSDL file or a schema, with the address of the node, and with its imports where the node serves them."""
+def served(text: str, file: str, port: str | None, address: str, place_of: Callable[[str], str]) -> bytes:
+    """A WSDL file or a schema, with the address of the node at a port, and imports where the node serves them."""
     root = parsed(text)
-    for port in root.iterfind(f"{{{WSDL}}}service/{{{WSDL}}}port"):
-        for child in port.iterchildren("*"):
-            if child.get("location"):
+    for each in root.iterfind(f"{{{WSDL}}}service/{{{WSDL}}}port"):
+        for child in each.iterchildren("*"):
+            if child.get("location") and each.get("name") == port:
                 child.set("location", address)
     for each in root.iter(f"{{{WSDL}}}import"):
         if each.get("location") and ":" not in each.get("location"):
@@ -164,50 +164,64 @@ def place_at(address: str) -> Callable[[str], str]:
 # Generated
 
 
-def generated(queue: str, schema: str | None, schema_text: str | None, address: str) -> bytes:
-    """A WSDL for a queue that has none: an operation without a reply for each element that its schema declares."""
-    names = list(_elements(schema_text)) if schema_text is not None else []
-    target = f"urn:demaq:{quote(queue)}"
-    spaces = {"wsdl": WSDL, "soap": _SOAP_11, "xs": XSD, "tns": target}
-    root = etree.Element(f"{{{WSDL}}}definitions", nsmap=spaces, name=queue, targetNamespace=target)
+def generated(queue: str, schema: str | None, files: Mapping[str, str], address: str) -> bytes:
+    """A WSDL for a queue that has none: an operation without a reply for each element that its schema declares.
+
+    If the schema has no namespace, neither has the interface: names without a prefix are in that of the interface to
+    those who read it, whatever the specification says.
+    """
+    own = f"urn:demaq:{quote(queue)}"
+    namespace = f"{own}:types" if schema is None else parsed(files[schema]).get("targetNamespace")
+    target = own if namespace else None
+    spaces = {"wsdl": WSDL, "soap": _SOAP_11, "xs": XSD}
+    if target is not None:
+        spaces |= {"tns": target, "e": namespace or ""}
+    root = etree.Element(f"{{{WSDL}}}definitions", _named_space(target), nsmap=spaces, name=queue)
     types = etree.SubElement(root, f"{{{WSDL}}}types")
-    own = etree.SubElement(types, f"{{{XSD}}}schema", targetNamespace=f"{target}:types")
+    inside = etree.SubElement(types, f"{{{XSD}}}schema", _named_space(namespace))
     if schema is None:
-        etree.SubElement(own, f"{{{XSD}}}element", name="message", type="xs:anyType")
-        names = [(f"{target}:types", "message")]
+        names = ["message"]
+        etree.SubElement(inside, f"{{{XSD}}}element", name="message", type="xs:anyType")
     else:
-        namespace = parsed(schema_text or "").get("targetNamespace")
-        imported = etree.SubElement(own, f"{{{XSD}}}import", schemaLocation=place_at(address)(schema))
-        if namespace:
-            imported.set("namespace", namespace)
-    for namespace, local in names:
-        message = etree.SubElement(root, f"{{{WSDL}}}message", name=f"{local}Message")
-        space = {"e": namespace} if namespace else None
-        element = f"e:{local}" if namespace else local
-        etree.SubElement(message, f"{{{WSDL}}}part", nsmap=space, name="body", element=element)
+        names = list(dict.fromkeys(_elements(files, schema)))
+        etree.SubElement(inside, f"{{{XSD}}}include", schemaLocation=place_at(address)(schema))
+    for name in names:
+        message = etree.SubElement(root, f"{{{WSDL}}}message", name=f"{name}Message")
+        etree.SubElement(message, f"{{{WSDL}}}part", name="body", element=f"e:{name}" if namespace else name)
+    prefix = "tns:" if target else ""
     kind = etree.SubElement(root, f"{{{WSDL}}}portType", name="Port")
-    for _, local in names:
-        operation = etree.SubElement(kind, f"{{{WSDL}}}operation", name=local)
-        etree.SubElement(operation, f"{{{WSDL}}}input", message=f"tns:{local}Message")
-    _add_binding(root, [local for _, local in names], target)
+    for name in names:
+        operation = etree.SubElement(kind, f"{{{WSDL}}}operation", name=name)
+        etree.SubElement(operation, f"{{{WSDL}}}input", message=f"{prefix}{name}Message")
+    _add_binding(root, names, own, f"{prefix}Port")
     service = etree.SubElement(root, f"{{{WSDL}}}service", name=queue)
-    port = etree.SubElement(service, f"{{{WSDL}}}port", name="Port", binding="tns:Binding")
+    port = etree.SubElement(service, f"{{{WSDL}}}port", name="Port", binding=f"{prefix}Binding")
     etree.SubElement(port, f"{{{_SOAP_11}}}address", location=address)
     return bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True))
 
 
-def _add_binding(root: "etree._Element", names: list[str], target: str) -> None:
-    binding = etree.SubElement(root, f"{{{WSDL}}}binding", name="Binding", type="tns:Port")
+def _named_space(target: str | None) -> dict[str, str]:
+    return {} if target is None else {"targetNamespace": target}
+
+
+def _add_binding(root: "etree._Element", names: list[str], actions: str, kind: str) -> None:
+    binding = etree.SubElement(root, f"{{{WSDL}}}binding", name="Binding", type=kind)
     etree.SubElement(binding, f"{{{_SOAP_11}}}binding", style="document", transport=_TRANSPORT)
     for name in names:
         operation = etree.SubElement(binding, f"{{{WSDL}}}operation", name=name)
-        etree.SubElement(operation, f"{{{_SOAP_11}}}operation", soapAction=f"{target}/{name}", style="document")
+        etree.SubElement(operation, f"{{{_SOAP_11}}}operation", soapAction=f"{actions}/{name}", style="document")
         given = etree.SubElement(operation, f"{{{WSDL}}}input")
         etree.SubElement(given, f"{{{_SOAP_11}}}body", use="literal")
 
 
-def _elements(schema: str) -> Iterator[tuple[str, str]]:
-    """The elements that a schema declares, with its namespace."""
-    root = parsed(schema)
+def _elements(files: Mapping[str, str], file: str, seen: set[str] | None = None) -> Iterator[str]:
+    """The names of the elements that a schema declares, in its file or in one that it includes."""
+    seen = set() if seen is None else seen
+    if file in seen or file not in files:
+        return
+    seen.add(file)
+    root = parsed(files[file])
     for element in root.iterchildren(f"{{{XSD}}}element"):
-        yield root.get("targetNamespace", ""), element.get("name", "")
+        yield element.get("name", "")
+    for each in root.iterchildren(f"{{{XSD}}}include", f"{{{XSD}}}redefine"):
+        yield from _elements(files, _beside(file, each.get("schemaLocation", "")), seen)
