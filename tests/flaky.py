@@ -2,6 +2,8 @@
 
 import asyncio
 import random
+import socket
+import struct
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -18,7 +20,7 @@ class Weather:
 
     drop: float = 0.03  # it does not arrive, and nobody answers
     refuse: float = 0.03  # the connection breaks before it arrives
-    lose: float = 0.03  # it arrives, but the connection breaks before the answer is there
+    lose: float = 0.03  # it arrives, but the connection breaks before the whole answer is there
     repeat: float = 0.03  # it arrives twice, the second time somewhat later
     hold: float = 0.03  # it waits while others pass
     delay: float = 0.01
@@ -99,7 +101,7 @@ class _Proxy:
             await asyncio.sleep(_SILENCE)
             return
         if what == "refuse":
-            writer.transport.abort()
+            _reset(writer)
             return
         if what == "hold":
             await asyncio.sleep(self._chance.uniform(0, self._weather.longest_hold))
@@ -108,7 +110,8 @@ class _Proxy:
             await asyncio.sleep(self._chance.uniform(0, self._weather.longest_hold))
             await self._forward(request)
         if what == "lose":
-            writer.transport.abort()
+            writer.write(answer[: self._chance.randrange(len(answer) + 1)])
+            _reset(writer)
             return
         writer.write(answer)
         await writer.drain()
@@ -129,6 +132,12 @@ class _Proxy:
             return await reader.read(-1)
         finally:
             writer.close()
+
+
+def _reset(writer: asyncio.StreamWriter) -> None:
+    """End a connection as a broken one does, by a reset: whoever reads gets an error, and not an end."""
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
 
 
 async def _message(reader: asyncio.StreamReader) -> bytes:
