@@ -69,7 +69,7 @@ class Load:
     errors: list[str] = field(default_factory=list)
 
     def late(self, share: float) -> float:
-        ordered = sorted(self.times)
+        ordered = sorted(self.times) or [float("nan")]
         return ordered[min(len(ordered) - 1, int(len(ordered) * share))] * 1000
 
 
