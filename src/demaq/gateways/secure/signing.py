@@ -1,6 +1,5 @@
 """Signatures that we make."""
 
-import re
 from collections.abc import Sequence
 
 from cryptography.hazmat.primitives import hashes
@@ -15,8 +14,7 @@ from demaq.gateways.secure.elements import base64_text
 from demaq.gateways.secure.identities import with_id
 from demaq.gateways.secure.names import DS, ECDSA_SHA256, RSA_SHA256, SHA256, X509_V3, ds
 from demaq.gateways.secure.tokens import reference_to
-
-_PREFIX = re.compile(r"([\w.-]+):")
+from demaq.gateways.soap.envelope import prefixes_in
 
 
 def signature(elements: "Sequence[etree._Element]", key: PrivateKey, token: str) -> "etree._Element":
@@ -43,12 +41,12 @@ def _add_reference(info: "etree._Element", element: "etree._Element") -> None:
 
 
 def prefixes_in_values(element: "etree._Element") -> tuple[str, ...]:
-    """The prefixes that texts and attributes seem to use, such as `xs` in `xsi:type="xs:date"`.
+    """The prefixes that texts and attributes seem to use, and that are declared.
 
     What they stand for is signed only if they are listed: else somebody could let them stand for something else.
     """
     values = (value for each in element.iter("*") for value in (each.text, each.tail, *each.attrib.values()) if value)
-    used = {prefix for value in values for prefix in _PREFIX.findall(value)}
+    used = prefixes_in(values)
     declared = {prefix for _, (prefix, _) in etree.iterwalk(element, events=("start-ns",))}
     found = sorted(used & (declared | element.nsmap.keys()) - {None, "xml"})
     return tuple(found) if len(found) <= PREFIXES else ()

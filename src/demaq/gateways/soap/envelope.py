@@ -123,14 +123,19 @@ def read_envelope(root: "etree._Element") -> Envelope:
     return Envelope(version, root, headers, body)
 
 
-_PREFIX = re.compile(r"([\w.-]+):")
+# From the beginning of a word only: else a long one without a colon is read again from each of its letters.
+_PREFIX = re.compile(r"(?<![\w.-])([\w.-]+):")
+
+
+def prefixes_in(values: Iterable[str]) -> set[str]:
+    """The prefixes that texts and attributes seem to use, such as `xs` in `xsi:type="xs:date"`."""
+    return {prefix for value in values for prefix in _PREFIX.findall(value)}
 
 
 def document_text(element: "etree._Element") -> str:
     alone = copy.deepcopy(element)
     alone.tail = None
-    values = [value for each in alone.iter("*") for value in (each.text or "", *each.attrib.values())]
-    used = {prefix for value in values for prefix in _PREFIX.findall(value)}
+    used = prefixes_in(value for each in alone.iter("*") for value in (each.text or "", *each.attrib.values()))
     kept = [prefix for prefix in alone.nsmap if prefix in used]
     etree.cleanup_namespaces(alone, keep_ns_prefixes=kept)
     return str(etree.tostring(alone, encoding="unicode"))
