@@ -256,6 +256,15 @@ def test_prefixes_in_values_stay_known(node: Served) -> None:
     assert "envelope" not in note
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le"])
+def test_envelopes_in_any_encoding_are_opened(node: Served, encoding: str) -> None:
+    text = envelope("<x/>").decode()
+    declared = f'<?xml version="1.0" encoding="{encoding}"?>{text}'
+    data = (b"\xff\xfe" if encoding == "utf-16-le" else b"") + declared.encode(encoding)
+    assert node.post("anything", data, content_type="text/xml").status_code == 202
+    assert node.until(lambda: node.bodies("notes")) == ['<seen action=""><x/></seen>']
+
+
 # Going out
 
 OUT = """

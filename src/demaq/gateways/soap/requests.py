@@ -22,7 +22,7 @@ from demaq.gateways.soap.envelope import (
 from demaq.gateways.soap.wsdl import Operation, Port, parsed
 from demaq.model import Limits, Value
 
-_LOOKS_LIKE_ONE = 2000  # bytes, in which an envelope begins
+_LOOKS_LIKE_ONE = 4000  # bytes, in which an envelope begins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,8 @@ class SoapRequest:
 
 
 def looks_like_envelope(data: bytes, media: str) -> bool:
-    return media == Version.SOAP_12.media_type or b"Envelope" in data[:_LOOKS_LIKE_ONE]
+    """In UTF-16, each letter of the name has a zero beside it."""
+    return media == Version.SOAP_12.media_type or b"Envelope" in data[:_LOOKS_LIKE_ONE].replace(b"\0", b"")
 
 
 def open_envelope(data: bytes, limits: Limits) -> Envelope | None:
