@@ -10,6 +10,7 @@ from demaq.gateways.secure.faults import Problem
 from demaq.gateways.secure.names import PASSWORD_DIGEST
 from demaq.gateways.secure.nonces import Nonces
 from demaq.gateways.secure.policy import Password, SecurityPolicy
+from demaq.gateways.secure.usernames import username_token
 from demaq.gateways.soap.envelope import Version
 from gateways.secure.letters import DIGEST, SIGNED, SPACES, TEXT, find, parsed, plain, received, refused, sent
 from gateways.secure.others import zeep_username
@@ -121,6 +122,20 @@ def test_comments_do_not_cut_names() -> None:
     data = data.replace(b"gracehopper", b"grace<!-- -->hopper")
     with refused(Problem.INVALID, "something else in it than text"):
         received(data, TEXT)
+
+
+@pytest.mark.parametrize("inside", [SIGNED, replace(SIGNED, password=Password.DIGEST)], ids=["signed", "both"])
+def test_a_token_that_is_not_signed_does_not_say_who_signed(inside: SecurityPolicy) -> None:
+    """Whoever has a password could put a token of her own into what somebody else has signed."""
+    root = parsed(sent(SIGNED))
+    find(root, "//wsse:Security").insert(0, username_token("grace", "hopper", Password.DIGEST, NOW))
+    found = received(root, inside)
+    assert (found.user, found.subject) == (None, "CN=ada")
+
+
+def test_a_token_that_is_signed_says_who_it_is() -> None:
+    found = received(sent(replace(SIGNED, password=Password.DIGEST)), SIGNED)
+    assert (found.user, found.subject) == ("ada", "CN=ada")
 
 
 # Nonces and times

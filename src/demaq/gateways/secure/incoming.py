@@ -1,5 +1,6 @@
 """Checking envelopes that come: nothing of one is used before all that its gateway asks for has been found right."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -16,7 +17,7 @@ from demaq.gateways.secure.header import Secured, read_secured
 from demaq.gateways.secure.names import ds, wsse
 from demaq.gateways.secure.nonces import Nonces
 from demaq.gateways.secure.policy import USUAL_PARTS, SecurityPolicy
-from demaq.gateways.secure.references import check_digests, cover
+from demaq.gateways.secure.references import Covered, check_digests, cover
 from demaq.gateways.secure.signatures import Signature, read_signature
 from demaq.gateways.secure.timestamps import check_timestamp
 from demaq.gateways.secure.tokens import named_certificates
@@ -36,6 +37,7 @@ class Verified:
     user: str | None = None
     certificate: x509.Certificate | None = None
     mark: bytes | None = None  # that no other envelope has, if it proves who it is from
+    signed: frozenset[str] = frozenset()  # the names of headers of which nobody else can have changed or added one
 
     @property
     def subject(self) -> str | None:
@@ -66,14 +68,29 @@ def verify(
     encrypted = read_encrypted(secured, credentials.certificate)
     if encrypted is None and policy.encrypts_body:
         raise SecurityFault(Problem.INVALID, "the Body is not encrypted, and has to be")
-    opened = _open(secured, signature, encrypted, policy, credentials, limits)
+    # What is wrong by itself is told, whatever the body turns out to be.
+    covered = () if signature is None else cover(signature.references, secured, _required(secured, policy))
+    opened = _open(secured, signature, covered, encrypted, policy, credentials, limits)
     _remember(known, signature, now, credentials.skew, seen)
+    if signature is None:
+        return Verified(
+            envelope=opened,
+            user=None if known is None else known.user,
+            mark=None if known is None else known.nonce,
+        )
+    signed = [each.element for each in covered]
+    # Somebody else may have put in a token that is not signed, though it is right: of their own.
     return Verified(
         envelope=opened,
-        user=None if known is None else known.user,
-        certificate=None if signature is None else signature.certificate,
-        mark=signature.mark if signature is not None else None if known is None else known.nonce,
+        user=None if known is None or secured.token not in signed else known.user,
+        certificate=signature.certificate,
+        mark=signature.mark,
+        signed=_names(signed) - _names(each for each in envelope.headers if each not in signed),
     )
+
+
+def _names(elements: "Iterable[etree._Element]") -> frozenset[str]:
+    return frozenset(each.tag for each in elements)
 
 
 def _check_has(secured: Secured, policy: SecurityPolicy) -> None:
@@ -113,16 +130,15 @@ def _required(secured: Secured, policy: SecurityPolicy) -> "list[etree._Element]
 def _open(
     secured: Secured,
     signature: Signature | None,
+    covered: Sequence[Covered],
     encrypted: Encrypted | None,
     policy: SecurityPolicy,
     credentials: Credentials,
     limits: Limits,
 ) -> Envelope:
     """The envelope, decrypted, and as it was signed."""
-    if signature is not None:  # what is wrong by itself is told, whatever the body turns out to be
-        covered = cover(signature.references, secured, _required(secured, policy))
-        if encrypted is None or policy.encrypts_first:
-            check_digests(covered)
+    if encrypted is None or policy.encrypts_first:
+        check_digests(covered)
     if encrypted is None:
         return secured.envelope
     is_told = signature is not None and not policy.encrypts_first and (policy.signed or USUAL_PARTS).body
