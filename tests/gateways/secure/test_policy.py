@@ -15,7 +15,7 @@ from demaq.gateways.secure.policy import (
     SignedParts,
     read_policy,
 )
-from demaq.gateways.soap.addressing import WSA
+from demaq.gateways.soap.addressing import WSA, WSA_2004
 
 TOKEN = "<sp:X509Token><wsp:Policy><sp:WssX509V3Token10/></wsp:Policy></sp:X509Token>"
 BINDING = f"""
@@ -68,7 +68,7 @@ def test_a_policy_may_ask_for_nothing() -> None:
         ("<sp:SignedParts/>", SecurityPolicy(signed=SignedParts(body=True, every_header=True))),
         (
             f'<sp:SignedParts><sp:Header Namespace="{WSA}"/><sp:Header Name="x" Namespace="urn:y"/></sp:SignedParts>',
-            SecurityPolicy(signed=SignedParts(headers=frozenset({(WSA, None), ("urn:y", "x")}))),
+            SecurityPolicy(signed=SignedParts(headers=frozenset({(WSA, None), (WSA_2004, None), ("urn:y", "x")}))),
         ),
         (BINDING, SecurityPolicy(signed=USUAL_PARTS, has_timestamp=True, cipher=AES256_CBC)),
         (TRANSPORT, SecurityPolicy(needs_tls=True, has_timestamp=True, cipher=AES128_CBC)),
@@ -100,7 +100,7 @@ def test_parts_replace_what_a_binding_signs_by_itself_in_any_order() -> None:
 def test_parts_add_up() -> None:
     header = f'<sp:SignedParts><sp:Header Namespace="{WSA}" Name="To"/></sp:SignedParts>'
     body = "<sp:SignedParts><sp:Body/></sp:SignedParts>"
-    expected = SignedParts(body=True, headers=frozenset({(WSA, "To")}))
+    expected = SignedParts(body=True, headers=frozenset({(WSA, "To"), (WSA_2004, "To")}))
     for text in (header + body, body + header, BINDING + header + body, header + BINDING + body):
         assert read(text).signed == expected
 

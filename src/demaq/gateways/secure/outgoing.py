@@ -16,6 +16,7 @@ from demaq.gateways.secure.signing import signature
 from demaq.gateways.secure.timestamps import timestamp
 from demaq.gateways.secure.tokens import binary_token
 from demaq.gateways.secure.usernames import username_token
+from demaq.gateways.soap.addressing import MESSAGE_ID, RELATES_TO
 from demaq.gateways.soap.envelope import Envelope, read_envelope
 
 
@@ -51,12 +52,13 @@ def _tokens(policy: SecurityPolicy, credentials: Credentials, now: datetime) -> 
 def _sign(
     envelope: Envelope, tokens: "list[etree._Element]", policy: SecurityPolicy, credentials: Credentials
 ) -> "etree._Element | None":
-    """A signature of what has to be signed, and of the time and the user in any case."""
+    """A signature of what has to be signed, and in any case of the time, of the user, and of which message this is and
+    which one it answers."""
     parts = policy.signed
     if parts is None:
         return None
     assert credentials.key is not None
-    headers = [each for each in envelope.headers if parts.has_header(each)]
+    headers = [each for each in envelope.headers if parts.has_header(each) or each.tag in (*MESSAGE_ID, *RELATES_TO)]
     certificate = tokens[-1]
     assert certificate.tag == wsse("BinarySecurityToken")
     signed = [*headers, *tokens] if policy.signs_certificate else [*headers, *tokens[:-1]]

@@ -1,6 +1,6 @@
 """Policies: what a gateway asks of envelopes, as WS-SecurityPolicy says it."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -36,9 +36,15 @@ class SignedParts:
     headers: frozenset[tuple[str, str | None]] = frozenset()
 
     def has_header(self, element: "etree._Element") -> bool:
-        name = etree.QName(element)
+        return self.has_name(element.tag)
+
+    def has_name(self, tag: str) -> bool:
+        name = etree.QName(tag)
         space = name.namespace or ""
         return self.every_header or (space, None) in self.headers or (space, name.localname) in self.headers
+
+    def with_headers(self, namespaces: Iterable[str], name: str | None = None) -> "SignedParts":
+        return replace(self, headers=self.headers | {(each, name) for each in namespaces})
 
 
 USUAL_PARTS = SignedParts(body=True, headers=frozenset((each, None) for each in addressing.NAMESPACES))
@@ -66,6 +72,10 @@ class SecurityPolicy:
     def of_replies(self) -> "SecurityPolicy":
         """What a reply needs to have: whoever replies has no password to show."""
         return replace(self, password=None, signs_token=False)
+
+    def with_signed_headers(self, namespaces: Iterable[str]) -> "SecurityPolicy":
+        """The same, and if anything is signed, these headers are."""
+        return self if self.signed is None else replace(self, signed=self.signed.with_headers(namespaces))
 
 
 def read_policy(text: str) -> SecurityPolicy:
@@ -163,12 +173,17 @@ def _with_parts(element: "etree._Element", parts: SignedParts) -> SignedParts:
         if name.localname == "Body":
             parts = replace(parts, body=True)
         elif name.localname == "Header" and each.get("Namespace") is not None:
-            parts = replace(parts, headers=parts.headers | {(each.get("Namespace"), each.get("Name"))})
+            parts = parts.with_headers(_alike(each.get("Namespace", "")), each.get("Name"))
         else:
             raise PolicyInvalid(
                 f"{name.localname} in SignedParts is not known: there are Body, and Header of a Namespace"
             )
     return parts
+
+
+def _alike(namespace: str) -> Iterable[str]:
+    """The namespaces whose headers are used as those of one are: of WS-Addressing, we read both versions."""
+    return addressing.NAMESPACES if namespace in addressing.NAMESPACES else (namespace,)
 
 
 def _encrypted(element: "etree._Element", policy: SecurityPolicy) -> SecurityPolicy:

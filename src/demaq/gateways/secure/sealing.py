@@ -10,17 +10,20 @@ from demaq.engine.xml import MessageRefused, read_message
 from demaq.gateways.destinations import shown
 from demaq.gateways.parcel import Parcel, Undelivered
 from demaq.gateways.protocols import Protocols
+from demaq.gateways.reliable.vocabulary import RmVersion
 from demaq.gateways.secure.credentials import CredentialsInvalid
-from demaq.gateways.secure.faults import SecurityFault
+from demaq.gateways.secure.faults import Problem, SecurityFault
 from demaq.gateways.secure.incoming import verify
 from demaq.gateways.secure.nonces import Nonces
 from demaq.gateways.secure.outgoing import secure
 from demaq.gateways.secure.policy import SecurityPolicy
-from demaq.gateways.soap.envelope import Fault, read_envelope
+from demaq.gateways.soap.addressing import RELATES_TO, Addressing, read_addressing
+from demaq.gateways.soap.envelope import Envelope, Fault, read_envelope
 from demaq.gateways.soap.wsdl import parsed
 from demaq.model import Limits
 
 _LIMITS = Limits()
+_SEQUENCE_FAULTS = tuple(version.tag("SequenceFault") for version in RmVersion)
 
 
 class Sealing:
@@ -42,13 +45,18 @@ class Sealing:
         except CredentialsInvalid as error:
             raise Undelivered("security", str(error), is_final=True) from error
 
-    async def open(self, answer: bytes, parcel: Parcel) -> bytes:
-        """What is in an answer, if it is as it should be. A fault, which changes nothing, need not be secured."""
+    async def open(self, answer: bytes, parcel: Parcel, asked: bytes) -> bytes:
+        """What is in the answer to an envelope, if it is as it should be.
+
+        A fault need not be secured. Of one that is not, only the fault itself is used: whoever makes one up can do no
+        more with it than by letting nothing come through. Of sequences, it can say that one is no more: then the same
+        messages go into another. It cannot say that anything has arrived.
+        """
         policy = parcel.protocols.security
         if policy is None or not answer.strip():
             return answer
         try:
-            return await asyncio.to_thread(self._opened, answer, policy.of_replies, parcel.protocols)
+            return await asyncio.to_thread(self._opened, answer, policy.of_replies, parcel.protocols, asked)
         except MessageRefused as refused:
             raise Undelivered("malformed", f"{shown(parcel.to)} answered what is no XML: {refused.reason}") from refused
         except SecurityFault as fault:
@@ -58,7 +66,7 @@ class Sealing:
                 "malformed", f"{shown(parcel.to)} answered what is no envelope: {fault.reason}"
             ) from fault
 
-    def _opened(self, answer: bytes, policy: SecurityPolicy, protocols: Protocols) -> bytes:
+    def _opened(self, answer: bytes, policy: SecurityPolicy, protocols: Protocols, asked: bytes) -> bytes:
         root = read_message(answer, _LIMITS).root
         try:
             found = verify(root, policy, protocols.credentials, self._now(), self._seen, _LIMITS).envelope
@@ -66,8 +74,30 @@ class Sealing:
             plain = read_envelope(read_message(answer, _LIMITS).root)
             if not plain.is_fault:
                 raise
-            return answer
+            return _fault_alone(plain)
+        _check_answers(found, policy, read_addressing(read_envelope(parsed(asked.decode()))))
         return bytes(etree.tostring(found.root))
+
+
+def _fault_alone(found: Envelope) -> bytes:
+    """A fault without headers, but for the one by which SOAP 1.1 says which fault of sequences it is."""
+    for header in found.headers:
+        if header.tag not in _SEQUENCE_FAULTS:
+            header.getparent().remove(header)
+    return bytes(etree.tostring(found.root))
+
+
+def _check_answers(found: Envelope, policy: SecurityPolicy, asked: Addressing | None) -> None:
+    """Is an answer the one to what was asked, and to nothing else?
+
+    A fault may have been made before anybody read what it is about. Without a body, it says only what has arrived.
+    """
+    said = [(each.text or "").strip() for each in found.headers if each.tag in RELATES_TO]
+    if any(asked is None or each != asked.message_id for each in said):
+        raise SecurityFault(Problem.INVALID, "it answers another message")
+    is_signed = policy.signed is not None and policy.signed.has_name(RELATES_TO[0])
+    if is_signed and not said and found.payload is not None and not found.is_fault:
+        raise SecurityFault(Problem.INVALID, "it does not say which message it answers: RelatesTo is missing")
 
 
 def sealed(body: bytes, policy: SecurityPolicy, protocols: Protocols, now: datetime) -> bytes:

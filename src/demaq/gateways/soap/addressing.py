@@ -11,6 +11,8 @@ WSA_2004 = "http://schemas.xmlsoap.org/ws/2004/08/addressing"
 NAMESPACES = (WSA, WSA_2004)
 _ANONYMOUS = {WSA: f"{WSA}/anonymous", WSA_2004: f"{WSA_2004}/role/anonymous"}
 _NONE = f"{WSA}/none"
+MESSAGE_ID = tuple(f"{{{namespace}}}MessageID" for namespace in NAMESPACES)
+RELATES_TO = tuple(f"{{{namespace}}}RelatesTo" for namespace in NAMESPACES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,7 +46,7 @@ class Calling:
             raise Undelivered("disconnectedTransport", f"envelopes do not go to {shown(parcel.to)}", is_final=True)
         sealed = await self._sealing.seal(body, parcel)
         answer = await self._http.call(parcel, sealed, _http_headers(version_of(parcel), action, identity))
-        return await self._sealing.open(answer, parcel)
+        return await self._sealing.open(answer, parcel, body)
 
 
 def version_of(parcel: Parcel) -> Version:
