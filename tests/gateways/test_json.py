@@ -93,3 +93,8 @@ def test_what_is_not_the_xml_form(body: str) -> None:
 def test_numbers_that_json_writes_otherwise(text: str, number: str) -> None:
     body = f'<number xmlns="http://www.w3.org/2005/xpath-functions">{text}</number>'
     assert json.loads(xml_to_json(body)) == json.loads(number)
+
+
+def test_texts_may_be_as_long_as_in_messages() -> None:
+    text = "a" * 10_000_001
+    assert xml_to_json(f'<string xmlns="http://www.w3.org/2005/xpath-functions">{text}</string>') == f'"{text}"'

@@ -73,16 +73,24 @@ def _decoded(body: bytes) -> str:
         raise MessageRefused(f"the message is not text in {encoding}: {error}") from error
 
 
+def admitted(text: str) -> "etree._Element":
+    """A message that was read before, in the same way: whatever its limits let in can be read again."""
+    return etree.fromstring(text.encode("utf-8"), _parser())
+
+
+def _parser() -> "etree.XMLParser":
+    return etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True, remove_blank_text=False, recover=False
+    )
+
+
 def _parsed(text: str) -> "etree._Element":
     before = _BEFORE_ROOT.match(text)
     if before is not None and text.startswith("<!DOCTYPE", before.end()):
         # Entities, and with them bombs and files of this machine, come by document types alone.
         raise MessageRefused("document types are not allowed in messages")
-    parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True, remove_blank_text=False, recover=False
-    )
     try:
-        root: etree._Element | None = etree.fromstring(text.encode("utf-8"), parser)
+        root: etree._Element | None = etree.fromstring(text.encode("utf-8"), _parser())
     except (etree.XMLSyntaxError, UnicodeEncodeError) as error:
         raise MessageRefused(f"the message is not well-formed XML: {_reason(error)}") from error
     if root is None:

@@ -9,6 +9,7 @@ from lxml import etree
 
 from demaq.diagnostics import DemaqError
 from demaq.engine.errors import printable
+from demaq.engine.xml import admitted
 
 NAMESPACE = "http://www.w3.org/2005/xpath-functions"
 _NAME = f"{{{NAMESPACE}}}"
@@ -95,7 +96,7 @@ def xml_to_json(body: str) -> str:
     >>> xml_to_json('<map xmlns="http://www.w3.org/2005/xpath-functions"><number key="a">1.50</number></map>')
     '{"a":1.50}'
     """
-    return _text(etree.fromstring(body, etree.XMLParser(resolve_entities=False, no_network=True)), 0)
+    return _text(admitted(body), 0)
 
 
 def _text(element: "etree._Element", depth: int) -> str:

@@ -9,6 +9,7 @@ from email.utils import formatdate, getaddresses, parseaddr
 from lxml import etree
 
 from demaq.engine.errors import printable
+from demaq.engine.xml import admitted
 from demaq.model import Message, Value
 
 _XML = ("text/xml", "application/xml", "application/soap+xml")
@@ -101,5 +102,4 @@ def _subject(message: Message) -> str:
     named = message.properties.get("Action")
     if named is not None and named.text.strip():
         return " ".join(named.text.split())[:_LONGEST_SUBJECT]
-    root = etree.fromstring(message.body.encode(), etree.XMLParser(resolve_entities=False, no_network=True))
-    return str(etree.QName(root).localname)
+    return str(etree.QName(admitted(message.body)).localname)[:_LONGEST_SUBJECT]

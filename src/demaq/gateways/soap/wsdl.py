@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from lxml import etree
 
+from demaq.engine.xml import admitted
 from demaq.gateways.soap.envelope import Version
 
 WSDL = "http://schemas.xmlsoap.org/wsdl/"
@@ -111,7 +112,7 @@ def _definitions(files: Mapping[str, str], file: str, seen: set[str] | None = No
 
 
 def parsed(text: str) -> "etree._Element":
-    return etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False, no_network=True))
+    return admitted(text)
 
 
 def _beside(file: str, location: str) -> str:
