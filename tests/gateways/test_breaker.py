@@ -1,7 +1,11 @@
 """A destination that fails is left alone, for longer and longer, and tried by one."""
 
+import asyncio
+from collections.abc import Callable
 from itertools import pairwise
 from random import Random
+
+import pytest
 
 from demaq.gateways.breaker import Breaker
 
@@ -20,7 +24,7 @@ def opened(failures: int) -> tuple[Breaker, Time]:
     for _ in range(failures):
         time.now += breaker.pause()
         breaker.begin()
-        breaker.fail(ValueError("no"))
+        breaker.fail()
     return breaker, time
 
 
@@ -41,7 +45,7 @@ def test_pauses_are_not_all_the_same() -> None:
     seeds = set()
     for seed in range(10):
         breaker = Breaker(Time(), Random(seed))
-        breaker.fail(ValueError())
+        breaker.fail()
         seeds.add(breaker.pause())
     assert len(seeds) == 10
 
@@ -52,7 +56,7 @@ def test_one_may_try_when_the_pause_is_over() -> None:
     assert breaker.pause() == 0
     breaker.begin()
     assert breaker.pause() > 0
-    breaker.fail(ValueError("no"))
+    breaker.fail()
     assert breaker.pause() > 1
 
 
@@ -64,11 +68,27 @@ def test_success_closes_it() -> None:
     assert breaker.pause() == 0
     breaker.begin()
     assert breaker.pause() == 0
-    breaker.fail(ValueError())
+    breaker.fail()
     assert breaker.pause() < 0.4
 
 
-def test_a_destination_can_ask_for_a_longer_pause() -> None:
-    breaker, _ = opened(0)
-    breaker.fail(ValueError(), at_least=30)
-    assert breaker.pause() == 30
+def test_whoever_learns_nothing_lets_the_next_one_try() -> None:
+    breaker, time = opened(3)
+    time.now += breaker.pause()
+    breaker.begin()
+    breaker.leave()
+    assert breaker.pause() == 0
+    assert breaker.failures == 3
+
+
+@pytest.mark.parametrize("end", [Breaker.succeed, Breaker.fail, Breaker.leave])
+def test_those_who_wait_are_told_when_a_try_is_over(end: Callable[[Breaker], None]) -> None:
+    breaker, time = opened(1)
+    time.now += breaker.pause()
+    breaker.begin()
+    assert breaker.pause() == float("inf")
+    event = asyncio.Event()
+    breaker.tell(event)
+    assert not event.is_set()
+    end(breaker)
+    assert event.is_set()

@@ -48,6 +48,9 @@ REFUSED = [
     ("http://a.example/", "file:///etc/passwd"),
     ("http://a.example/", "javascript:alert(1)"),
     ("http://a.example/", ""),
+    ("http://a.example/", "http://a.example/\x7f"),
+    ("file:/srv/out", "file:/srv/out/%00"),
+    ("mailto:*@example.org", "mailto:ada%0d%0a@example.org"),
     ("nonsense", "nonsense"),
 ]
 

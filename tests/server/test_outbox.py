@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from demaq.gateways.lanes import PlainLane
+from demaq.gateways.parcel import Parcel
 from demaq.model import GatewaySettings
 from demaq.node import Node
 from serving import SOON, Service, served, service
@@ -148,6 +150,26 @@ def test_the_next_one_goes_when_one_is_given_up(tmp_path: Path, there: Service) 
         node.until(lambda: len(there.got) == 3)
         assert in_order(there.bodies) == [0, 1, 2]
         assert len(node.until(lambda: node.bodies("jobErrors"))) == 1
+
+
+def test_a_message_that_cannot_be_put_on_its_lane_holds_up_no_other(
+    tmp_path: Path, there: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = PlainLane.put
+
+    def failing(lane: PlainLane, parcel: Parcel) -> None:
+        if "1" in parcel.message.body:
+            raise ValueError("oh")
+        put(lane, parcel)
+
+    monkeypatch.setattr(PlainLane, "put", failing)
+    with served(tmp_path / "app", APP, gateways=settings(there.address)) as node:
+        for number in range(3):
+            node.post("jobs", f"<job>{number}</job>")
+        (error,) = node.until(lambda: node.bodies("jobErrors"))
+        assert "<error><system/>" in error
+        node.until(lambda: len(there.got) == 2)
+        assert in_order(there.bodies) == [0, 2]
 
 
 def test_a_dead_destination_holds_up_no_other(tmp_path: Path, there: Service) -> None:

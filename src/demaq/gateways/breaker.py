@@ -1,11 +1,19 @@
 """Circuit breakers: a destination that cannot be reached is left alone for a while, and then tried by one message."""
 
+import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 _FIRST, _LONGEST = 0.25, 60.0  # seconds
 _JITTER = 0.25  # of each pause, more or less, so that not all try again together
+_MOST = 30  # failures that are counted
+
+
+def pause_after(failures: int, chance: random.Random) -> float:
+    """Seconds until the next attempt after so many that have failed."""
+    pause = min(_FIRST * 2.0 ** (min(failures, _MOST) - 1), _LONGEST)
+    return pause * (1 + chance.uniform(-_JITTER, _JITTER))
 
 
 @dataclass(slots=True)
@@ -16,26 +24,37 @@ class Breaker:
     now: Callable[[], float]
     chance: random.Random = field(default_factory=random.Random)
     failures: int = 0
-    reason: Exception | None = None
     _open_until: float = 0.0
     _is_tried: bool = False
+    _waiting: set[asyncio.Event] = field(default_factory=set)
 
     def pause(self) -> float:
-        """Seconds until somebody may try; 0 if now."""
+        """Seconds until somebody may try; 0 if now. Infinite while somebody tries: `tell` says when that is over."""
         if not self.failures:
             return 0.0
-        left = self._open_until - self.now()
-        return max(left, 0.01) if left > 0 or self._is_tried else 0.0
+        return float("inf") if self._is_tried else max(0.0, self._open_until - self.now())
+
+    def tell(self, event: asyncio.Event) -> None:
+        """Set an event as soon as a try is over."""
+        self._waiting.add(event)
 
     def begin(self) -> None:
         """Somebody tries."""
         self._is_tried = True
 
-    def succeed(self) -> None:
-        self.failures, self.reason, self._is_tried = 0, None, False
+    def leave(self) -> None:
+        """Whoever tried has learned nothing about the destination."""
+        self._is_tried = False
+        for event in self._waiting:
+            event.set()
+        self._waiting.clear()
 
-    def fail(self, reason: Exception, at_least: float = 0.0) -> None:
-        """It could not be reached, and wants to be left alone for some seconds at least."""
-        pause = min(_FIRST * 2.0**self.failures, _LONGEST)
-        self.failures, self.reason, self._is_tried = min(self.failures + 1, 30), reason, False
-        self._open_until = self.now() + max(at_least, pause * (1 + self.chance.uniform(-_JITTER, _JITTER)))
+    def succeed(self) -> None:
+        self.failures = 0
+        self.leave()
+
+    def fail(self) -> None:
+        """It could not be reached."""
+        self.failures = min(self.failures + 1, _MOST)
+        self._open_until = self.now() + pause_after(self.failures, self.chance)
+        self.leave()

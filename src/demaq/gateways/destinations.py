@@ -3,7 +3,7 @@
 import ipaddress
 import re
 from collections.abc import Sequence
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from demaq.diagnostics import DemaqError
 from demaq.model import GatewaySettings
@@ -76,7 +76,9 @@ def _split(uri: str) -> SplitResult | None:
         has_port = found.port is not None or not re.search(r":\d*$", found.netloc)
     except ValueError:
         return None
-    is_clear = found.username is None and "\\" not in uri and not re.search(r"[\x00-\x20]", uri)
+    path = found.path if found.netloc else unquote(found.path)
+    is_clear = found.username is None and "\\" not in uri and not re.search(r"[\x00-\x20\x7f]", uri)
+    is_clear = is_clear and not re.search(r"[\x00-\x1f\x7f]", path)  # of a file, or of somebody who gets mail
     return found if found.scheme in SCHEMES and is_clear and has_port else None
 
 
@@ -104,12 +106,14 @@ def _is_below(path: str, top: str) -> bool:
 
 
 def origin(to: str) -> str:
-    """What is reached or not reached as one: the host of an address.
+    """What is reached or not reached as one: the host of an address, the server for all mail, or a folder.
 
-    >>> origin("https://example.org/a/b?c"), origin("mailto:ada@example.org")
-    ('https://example.org', 'mailto:')
+    >>> origin("https://example.org/a/b?c"), origin("mailto:ada@example.org"), origin("file:/srv/out")
+    ('https://example.org', 'mailto:', 'file:/srv/out')
     """
     found = urlsplit(to)
+    if found.scheme == "file":
+        return to
     return f"{found.scheme}://{found.netloc}" if found.netloc else f"{found.scheme}:"
 
 

@@ -63,6 +63,9 @@ class HttpTransport:
             return await self._posted(parcel, body, headers)
         except httpx.HTTPError as error:
             raise undelivered(error, parcel.to) from error
+        except (httpx.InvalidURL, UnicodeError) as error:  # a host can break the rules of names in several ways
+            text = f"{shown(parcel.to)} is no address for HTTP: {error}"
+            raise Undelivered("disconnectedTransport", text, is_final=True) from error
 
     async def _posted(self, parcel: Parcel, body: bytes, headers: Mapping[str, str]) -> tuple[httpx.Response, bytes]:
         url, extensions, named = httpx.URL(parcel.to), {}, {**headers, **parcel.headers}
@@ -83,7 +86,12 @@ async def _content(response: httpx.Response, to: str) -> bytes:
     async for part in response.aiter_bytes():
         size += len(part)
         if size > _LARGEST:
-            raise Undelivered("resource", f"the answer of {shown(to)} is larger than {_LARGEST:,} bytes", is_final=True)
+            raise Undelivered(
+                "resource",
+                f"the answer of {shown(to)} is larger than {_LARGEST:,} bytes",
+                is_final=True,
+                is_answer=True,
+            )
         parts.append(part)
     return b"".join(parts)
 
@@ -130,7 +138,7 @@ def refused(response: httpx.Response, content: bytes, to: str) -> Undelivered:
     text = " ".join(content[:_TOLD].decode("utf-8", "replace").split())
     description = f"{shown(to)} answered {status} {response.reason_phrase}".strip() + (f": {text}" if text else "")
     is_final = status < 500 and status not in _LATER
-    return Undelivered("httpStatus", description, is_final=is_final, pause=_pause(response))
+    return Undelivered("httpStatus", description, is_final=is_final, is_answer=True, pause=_pause(response))
 
 
 def _pause(response: httpx.Response) -> float:
@@ -139,7 +147,7 @@ def _pause(response: httpx.Response) -> float:
         return min(float(wanted), _LONGEST_PAUSE)
     try:
         then = parsedate_to_datetime(wanted)
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0.0
     then = then if then.tzinfo is not None else then.replace(tzinfo=UTC)
     return min(max(0.0, (then - datetime.now(UTC)).total_seconds()), _LONGEST_PAUSE)

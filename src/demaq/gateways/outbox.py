@@ -20,8 +20,8 @@ from demaq.engine.traces import store_identity
 from demaq.gateways.connections import Connections
 from demaq.gateways.destinations import DestinationInvalid, destination, needs_public_address, shown
 from demaq.gateways.interfaces import Interfaces
-from demaq.gateways.lanes import Breakers, Finished, Outcome, PlainLane, Transport
-from demaq.gateways.parcel import Answer, Parcel, Undelivered
+from demaq.gateways.lanes import Breakers, Finished, Outcome, PlainLane, Transport, finished
+from demaq.gateways.parcel import Answer, Parcel, Undelivered, not_sent
 from demaq.gateways.protocols import ProtocolInvalid
 from demaq.gateways.reliable.lane import ReliableLane, note_name
 from demaq.gateways.soap.wsdl import Port
@@ -248,10 +248,13 @@ class Outbox:
     def _put(self, parcels: "list[tuple[Parcel, str]]") -> None:
         for parcel, state in parcels:
             key = parcel.message.queue, parcel.to
-            lane = self._lanes.get(key)
-            if lane is None:
-                lane = self._lanes[key] = self._lane(parcel, state, partial(self._end, key))
-            lane.put(parcel)
+            try:
+                lane = self._lanes.get(key)
+                if lane is None:
+                    lane = self._lanes[key] = self._lane(parcel, state, partial(self._end, key))
+                lane.put(parcel)
+            except Exception as error:  # noqa: BLE001  # the others go all the same
+                self._hand(Outcome([finished(parcel, failure=not_sent(error))]))
 
     def _lane(self, first: Parcel, state: str, ended: Callable[[], None]) -> "PlainLane | ReliableLane":
         if first.protocols.reliable is not None:
@@ -259,7 +262,8 @@ class Outbox:
         return PlainLane(self._transport, self._breakers.of(first.to), self._clock, self._hand, ended)
 
     def _end(self, key: tuple[str, str]) -> None:
-        del self._lanes[key]
+        if isinstance(self._lanes.pop(key), PlainLane):
+            self._breakers.end(key[1])
 
     def _hand(self, outcome: Outcome) -> None:
         self._outcomes.append(outcome)

@@ -6,21 +6,34 @@ from dataclasses import dataclass, field
 from demaq.diagnostics import DemaqError
 from demaq.gateways.protocols import Protocols
 from demaq.gateways.soap.wsdl import Port
+from demaq.logs import logger
 from demaq.model import GatewaySettings, Message
+
+_LOG = logger("outbox")
 
 
 class Undelivered(DemaqError):
     """A message was not delivered. `kind` is that of the error message that tells of it.
 
-    One that is final would not be delivered by trying again. A destination may ask to be left alone for some seconds.
+    One that is final would not be delivered by trying again. One that is an answer says that the host was reached; it
+    may ask to be left alone for some seconds.
     """
 
-    def __init__(self, kind: str, description: str, *, is_final: bool = False, pause: float = 0.0) -> None:
+    def __init__(
+        self, kind: str, description: str, *, is_final: bool = False, is_answer: bool = False, pause: float = 0.0
+    ) -> None:
         super().__init__(description)
         self.kind = kind
         self.description = description
         self.is_final = is_final
+        self.is_answer = is_answer
         self.pause = pause
+
+
+def not_sent(error: Exception) -> Undelivered:
+    """Something has happened that nobody has thought of: it ends one message, and those after it go on."""
+    _LOG.error("message cannot be sent", exc_info=error)
+    return Undelivered("system", f"it cannot be sent: {type(error).__name__}: {error}", is_final=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

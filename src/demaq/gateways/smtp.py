@@ -13,6 +13,7 @@ from demaq.model import MailSettings
 
 _PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 SCHEMES = tuple(_PORTS)
+_CLOSING = 421  # the code of a server that ends the connection
 
 
 class SmtpTransport:
@@ -42,6 +43,9 @@ class SmtpTransport:
         except smtplib.SMTPRecipientsRefused as error:
             ((code, reason),) = error.recipients.values()
             raise _refused(where, code, reason) from error
+        except smtplib.SMTPConnectError as error:
+            description = f"{where} answered {error.smtp_code}: {_text(error.smtp_error)}"
+            raise Undelivered("httpStatus", description, is_final=error.smtp_code >= 500) from error
         except smtplib.SMTPResponseException as error:
             raise _refused(where, error.smtp_code, error.smtp_error) from error
         except (OSError, smtplib.SMTPException) as error:
@@ -66,9 +70,14 @@ class SmtpTransport:
 
 
 def _refused(where: str, code: int, reason: bytes | str) -> Undelivered:
-    """A server has said no: for ever with 5xx, for now with 4xx."""
+    """A server has said no to a mail: for ever with 5xx, for now with 4xx; or that it goes, which is about all mail."""
+    description = f"{where} answered {code}: {_text(reason)}"
+    return Undelivered("httpStatus", description, is_final=code >= 500, is_answer=code != _CLOSING)
+
+
+def _text(reason: bytes | str) -> str:
     text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else reason
-    return Undelivered("httpStatus", f"{where} answered {code}: {' '.join(text.split())}", is_final=code >= 500)
+    return " ".join(text.split())
 
 
 def _reason(error: Exception) -> str:

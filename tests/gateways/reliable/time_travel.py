@@ -15,9 +15,11 @@ class _Selector(selectors.SelectSelector):
     """Nobody waits for anything: time jumps to when something is due."""
 
     now = 0.0
+    turns = 0  # of the loop
 
     def select(self, timeout: float | None = None) -> list[Any]:
         assert timeout is not None, "everybody waits for somebody else"
+        self.turns += 1
         self.now += max(_TICK, timeout)  # everything takes a little while, else rounding could stop time
         return super().select(0)
 

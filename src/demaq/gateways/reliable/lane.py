@@ -2,12 +2,11 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Sequence
 
 from demaq.gateways.destinations import shown
 from demaq.gateways.lanes import Finished, Hand, Outcome, Transport, give_up_at
-from demaq.gateways.parcel import Answer, Parcel
+from demaq.gateways.parcel import Answer, Parcel, Undelivered, not_sent
 from demaq.gateways.reliable.desk import Finished as Done
 from demaq.gateways.reliable.letters import Letter, Written
 from demaq.gateways.reliable.outbound import Outbound
@@ -53,7 +52,7 @@ class ReliableLane:
             version_of(self._first),
             self._post,
             self._persist,
-            time.monotonic,
+            asyncio.get_running_loop().time,
             longest=self._first.settings.timeout.total_seconds(),
         )
 
@@ -101,7 +100,12 @@ class ReliableLane:
 
     async def _post(self, written: Written) -> bytes:
         parcel = self._parcels.get(written.message or 0, self._first)
-        return await self._transport.call(parcel, written.action, written.body, "")
+        try:
+            return await self._transport.call(parcel, written.action, written.body, "")
+        except (Undelivered, TimeoutError):
+            raise
+        except Exception as error:
+            raise not_sent(error) from error
 
     async def _persist(self, state: str, done: Sequence[Done]) -> None:
         saved: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -58,12 +58,16 @@ class Sealing:
         try:
             return await asyncio.to_thread(self._opened, answer, policy.of_replies, parcel.protocols, asked)
         except MessageRefused as refused:
-            raise Undelivered("malformed", f"{shown(parcel.to)} answered what is no XML: {refused.reason}") from refused
+            raise Undelivered(
+                "malformed", f"{shown(parcel.to)} answered what is no XML: {refused.reason}", is_answer=True
+            ) from refused
         except SecurityFault as fault:
-            raise Undelivered("security", f"the answer of {shown(parcel.to)} is refused: {fault.reason}") from fault
+            raise Undelivered(
+                "security", f"the answer of {shown(parcel.to)} is refused: {fault.reason}", is_answer=True
+            ) from fault
         except Fault as fault:
             raise Undelivered(
-                "malformed", f"{shown(parcel.to)} answered what is no envelope: {fault.reason}"
+                "malformed", f"{shown(parcel.to)} answered what is no envelope: {fault.reason}", is_answer=True
             ) from fault
 
     def _opened(self, answer: bytes, policy: SecurityPolicy, protocols: Protocols, asked: bytes) -> bytes:

@@ -1,5 +1,7 @@
 """Messages that go out in envelopes, over HTTP."""
 
+from urllib.parse import quote
+
 from demaq.engine.xml import MessageRefused, read_message
 from demaq.gateways.destinations import shown
 from demaq.gateways.http import HttpTransport
@@ -21,6 +23,7 @@ from demaq.gateways.soap.wsdl import Operation, parsed
 from demaq.model import Limits
 
 _LIMITS = Limits()
+_IN_QUOTES = "".join(char for char in map(chr, range(0x20, 0x7F)) if char not in '"\\')  # what stays as it is
 _SECURITY = {problem.value for problem in Problem}
 
 
@@ -69,6 +72,8 @@ def action_of(parcel: Parcel) -> tuple[str, Operation | None]:
 
 
 def _http_headers(version: Version, action: str, identity: str) -> dict[str, str]:
+    """HTTP knows URIs, which are of ASCII: what else is in an action is written as it is in a URI."""
+    action = quote(action, safe=_IN_QUOTES)
     known = {"idempotency-key": f'"{identity}"'} if identity else {}
     if version is Version.SOAP_11:
         return {**known, "content-type": "text/xml; charset=utf-8", "soapaction": f'"{action}"'}
@@ -85,7 +90,9 @@ def _answered(answer: bytes, to: str) -> Answer | None:
             return None
         found = read_envelope(root)
     except (MessageRefused, Fault) as error:
-        raise Undelivered("malformed", f"the service answered what is no envelope: {error}", is_final=True) from error
+        raise Undelivered(
+            "malformed", f"the service answered what is no envelope: {error}", is_final=True, is_answer=True
+        ) from error
     if found.is_fault:
         raise fault_in(found, to)
     return None if found.payload is None else Answer(found.text().encode())
@@ -97,7 +104,7 @@ def fault_in(found: Envelope, to: str) -> Undelivered:
     names = {code, *_subcodes(found)}
     kind = "security" if names & _SECURITY else "httpStatus"
     is_final = code not in Blame.RECEIVER.value
-    return Undelivered(kind, f"{shown(to)} answered with a fault: {code}: {reason}", is_final=is_final)
+    return Undelivered(kind, f"{shown(to)} answered with a fault: {code}: {reason}", is_final=is_final, is_answer=True)
 
 
 def _subcodes(found: Envelope) -> list[str]:

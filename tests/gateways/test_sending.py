@@ -1,0 +1,49 @@
+"""What goes out in envelopes."""
+
+import asyncio
+
+import pytest
+
+from demaq.gateways.http import HttpTransport
+from demaq.gateways.secure.sealing import Sealing
+from demaq.gateways.soap.envelope import Version
+from demaq.gateways.soap.sending import Calling
+from demaq.gateways.soap.wsdl import Port
+from demaq.model import SystemClock
+from gateways.parcels import parcel
+from serving import Service, service
+
+
+def call(there: Service, version: Version, action: str, body: str = "<a/>") -> None:
+    async def run() -> None:
+        port = Port(address=None, version=version, operations=())
+        async with HttpTransport() as http:
+            calling = Calling(http, Sealing(SystemClock().now))
+            await calling.send(parcel(there.address, body=body, properties={"Action": action}, port=port))
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("action", "written"),
+    [
+        ("urn:größe/ask", "urn:gr%C3%B6%C3%9Fe/ask"),
+        ("http://a.invalid/x y?z=%20#1", "http://a.invalid/x y?z=%20#1"),
+        ('a"b\\c\r\nd: e', "a%22b%5Cc%0D%0Ad: e"),
+    ],
+)
+def test_actions_are_headers_in_ascii(action: str, written: str) -> None:
+    with service() as there:
+        call(there, Version.SOAP_11, action)
+        call(there, Version.SOAP_12, action)
+    (_, first, body), (_, second, _) = there.got
+    assert first["soapaction"] == f'"{written}"'
+    assert second["content-type"] == f'application/soap+xml; charset=utf-8; action="{written}"'
+    assert "größe" not in action or "größe" in body.decode()
+
+
+def test_names_and_texts_may_be_as_long_as_in_messages() -> None:
+    name = "a" * 50_001
+    with service() as there:
+        call(there, Version.SOAP_11, "", f"<{name}/>")
+    assert name in there.bodies[0]
