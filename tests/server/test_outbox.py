@@ -1,17 +1,25 @@
 """What goes out: after its commit, in order, again after failures and crashes, and as an error if it cannot."""
 
+import asyncio
 import re
 import time
+import zipfile
 from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
+from demaq.engine.traces import store_identity
+from demaq.gateways import outbox
+from demaq.gateways.connections import Connections
+from demaq.gateways.interfaces import Interfaces
 from demaq.gateways.lanes import PlainLane
-from demaq.gateways.parcel import Parcel
-from demaq.model import GatewaySettings
+from demaq.gateways.parcel import Answer, Parcel
+from demaq.model import EdgeSettings, GatewaySettings
 from demaq.node import Node
+from demaq.store import Store, StoreUnavailable
 from serving import SOON, Service, served, service
 
 APP = """
@@ -214,6 +222,78 @@ def test_what_has_nowhere_to_go_is_held(tmp_path: Path) -> None:
         node.until(lambda: "demaq_outbox_homeless" in node.client.get("/metrics").text and node.bodies("homeless"))
         assert node.get("/api/queues/homeless")["counts"]["held"] == 1
         assert not node.bodies("jobErrors")
+
+
+PLACE = """<wsdl:definitions xmlns:wsdl="http://schemas.xmlsoap.org/wsdl/"
+  xmlns:soap="http://schemas.xmlsoap.org/wsdl/soap/"><wsdl:service name="place">
+  <wsdl:port name="Here"><soap:address location="{address}"/></wsdl:port>
+</wsdl:service></wsdl:definitions>"""
+
+
+def test_what_has_nowhere_to_go_is_sent_when_a_version_says_where(tmp_path: Path, there: Service) -> None:
+    there.answers = lambda _number, body: (503 if b"slow" in body else 200, {}, b"")
+    gateways = {"out": GatewaySettings(to=there.address)}
+    with served(tmp_path / "app", APP, gateways=gateways) as node:
+        node.post("jobs", "<job>slow</job>")
+        node.post("jobs", "<homeless/>")
+        node.until(lambda: 'homeless{queue="homeless"} 1' in node.client.get("/metrics").text)
+        place = 'homeless kind outgoingGateway mode persistent interface "place.wsdl" port Here'
+        with zipfile.ZipFile(tmp_path / "app.zip", "w") as archive:
+            archive.writestr("app/main.demaq", APP.replace("homeless kind outgoingGateway mode persistent", place))
+            archive.writestr("app/place.wsdl", PLACE.format(address=there.address.replace("/service", "/home")))
+        content, kind = (tmp_path / "app.zip").read_bytes(), {"content-type": "application/zip"}
+        assert node.client.post("/api/versions", content=content, headers=kind).status_code == 201
+        node.until(lambda: [path for path, _, _ in there.got if path == "/home"])
+        node.until(lambda: node.get("/api/queues/homeless")["counts"]["held"] == 0)
+        assert 'homeless{queue="homeless"}' not in node.client.get("/metrics").text
+        times = len(there.got)
+        node.until(lambda: len(there.got) > times)
+        assert len({headers["idempotency-key"] for _, headers, _ in there.got}) == 2
+        assert [path for path, _, _ in there.got].count("/home") == 1
+
+
+def test_what_could_not_be_taken_up_since_the_store_was_away_is_taken_up_later(
+    tmp_path: Path, there: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures = [StoreUnavailable("the store is away")]
+
+    def failing(store: Store, now: datetime) -> UUID:
+        if failures:
+            raise failures.pop()
+        return store_identity(store, now)
+
+    monkeypatch.setattr(outbox, "store_identity", failing)
+    with served(tmp_path / "app", APP, gateways=settings(there.address)) as node:
+        for number in range(3):
+            node.post("jobs", f"<job>{number}</job>")
+        node.until(lambda: len(there.got) == 3)
+        assert in_order(there.bodies) == [0, 1, 2]
+        assert not failures
+
+
+class Nowhere:
+    """A transport that nobody comes to."""
+
+    async def send(self, parcel: Parcel) -> Answer | None:
+        raise NotImplementedError
+
+    async def call(self, parcel: Parcel, action: str, body: bytes, identity: str) -> bytes:
+        raise NotImplementedError
+
+
+def test_a_server_that_has_ended_is_no_error_of_the_node(tmp_path: Path) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "main.demaq").write_text(APP)
+    edge = EdgeSettings(gateways=settings("http://127.0.0.1:9/"))
+    loop = asyncio.new_event_loop()
+    loop.close()
+    with Node(tmp_path / "app", f"sqlite:///{tmp_path / 'log.db'}", inline=True) as node:
+        out = outbox.Outbox(edge, Interfaces(edge), Nowhere(), Connections(), loop, node.clock, lambda: None)
+        node.care_for(out)
+        node.send("jobs", "<job>1</job>")
+        node.run_until_idle()
+        (message,) = node.messages("out")
+        assert message.held
 
 
 def test_transient_messages_are_sent_too(tmp_path: Path, there: Service) -> None:

@@ -5,11 +5,13 @@ between two batches (`attend`). Everything else happens in the event loop, on a 
 """
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from typing import TypeVar
 from uuid import UUID, uuid5
 
 from demaq.engine.engine import Engine
@@ -32,6 +34,7 @@ from demaq.store import Delivery, DeliveryResult, Note
 _UNDER_WAY = 5_000  # messages that are with lanes at the same time
 _AT_ONCE = 1_000  # that are read, and written down, together
 _CONNECTION = "sys:connection"
+Argument = TypeVar("Argument")
 
 
 @dataclass(slots=True)
@@ -84,8 +87,9 @@ class Outbox:
         self._clock = clock
         self._wake = wake
         self._identity: UUID | None = None
-        self._after = 0  # the position up to which messages were taken
-        self._under_way = 0
+        self._plan: Plan | None = None  # by which messages were taken
+        self._after = 0  # the position up to which they were
+        self._under_way: set[int] = set()  # the ids of those that something has to become of
         self._outcomes: deque[Outcome] = deque()
         self._lanes: dict[tuple[str, str], PlainLane | ReliableLane] = {}
         self._breakers = Breakers()
@@ -108,7 +112,7 @@ class Outbox:
         except BaseException:
             self._outcomes.extendleft(reversed(outcomes))  # for when the store can be reached again
             raise
-        self._under_way -= len(done)
+        self._under_way.difference_update(one.message for one in done)
         tell_of_finished(done, self._transport.tries)
         for one in done:
             self._transport.tries.pop(one.message, None)
@@ -118,7 +122,7 @@ class Outbox:
                 self.counts.failed += 1
         for outcome in outcomes:
             if outcome.saved is not None:
-                self._loop.call_soon_threadsafe(_tell, outcome.saved)
+                self._in_loop(_tell, outcome.saved)
         return True
 
     def _write(self, engine: Engine, done: Sequence[Finished], notes: Sequence[Note]) -> None:
@@ -149,18 +153,26 @@ class Outbox:
         return Incoming(queue=done.parcel.settings.replies, body=done.answer.body, now=now, cause=message)
 
     def _take(self, engine: Engine) -> bool:
-        room = min(_UNDER_WAY - self._under_way, _AT_ONCE)
+        room = min(_UNDER_WAY - len(self._under_way), _AT_ONCE)
         if self._is_closing or room <= 0:
             return False
-        found = engine.held(self._after, room)
-        if not found:
+        if engine.plan is not self._plan:  # what had nowhere to go may have a place now
+            self._plan, self._after, self.counts.homeless = engine.plan, 0, {}
+        held = engine.held(self._after, room)
+        if not held:
             return False
-        replies = self._reply(engine, found)
+        self._take_up([message for message in held if message.id not in self._under_way], engine)
+        self._after = held[-1].position or self._after
+        return True
+
+    def _take_up(self, messages: list[Message], engine: Engine) -> None:
+        """Nothing is remembered of them before the store was asked for all: should it be away, they are held again."""
+        replies = self._reply(engine, messages)
         ports = self._interfaces.ports(engine.plan)
+        homeless = Counter(self.counts.homeless)
         refused: list[tuple[Message, Undelivered]] = []
         parcels: list[Parcel] = []
-        for message in found:
-            self._after = message.position or self._after
+        for message in messages:
             if message.id in replies:
                 continue
             try:
@@ -169,13 +181,14 @@ class Outbox:
                 refused.append((message, Undelivered("security", str(error), is_final=True)))
                 continue
             if parcel is None:
-                self.counts.homeless[message.queue] = self.counts.homeless.get(message.queue, 0) + 1
+                homeless[message.queue] += 1
             else:
                 parcels.append(parcel)
+        with_states = _with_states(parcels, engine)
         self._refuse(engine, refused)
-        self._under_way += len(parcels)
-        self._loop.call_soon_threadsafe(self._put, _with_states(parcels, engine))
-        return True
+        self.counts.homeless = dict(homeless)
+        self._under_way.update(parcel.message.id for parcel in parcels)
+        self._in_loop(self._put, with_states)
 
     def _reply(self, engine: Engine, messages: list[Message]) -> set[int]:
         """Answer those who wait for an answer: the first message on a connection is the one."""
@@ -197,7 +210,7 @@ class Outbox:
             )
             self.counts.replied += len(replies)
             tell_of_replies(list(replies.values()))
-            self._loop.call_soon_threadsafe(self._connections.answer, replies)
+            self._in_loop(self._connections.answer, replies)
         return {message.id for message in replies.values()}
 
     def _parcel(self, message: Message, port: Port | None, engine: Engine) -> Parcel | None:
@@ -242,6 +255,10 @@ class Outbox:
         if self._identity is None:
             self._identity = store_identity(engine.store, self._clock.now())
         return self._identity
+
+    def _in_loop(self, what: Callable[[Argument], None], argument: Argument) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits there any more
+            self._loop.call_soon_threadsafe(what, argument)
 
     # In the event loop
 
