@@ -5,11 +5,15 @@ import os
 import shutil
 import smtplib
 import socket
+import sqlite3
+import struct
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from email.message import EmailMessage
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiosmtpd.controller import Controller
@@ -120,6 +124,35 @@ def test_each_gateway_has_an_answer_of_its_own(node: Served) -> None:
             client.send_message(mail(xml="<other/>"), "ada@example.org", list(refused))
     node.until(lambda: len(node.bodies("copies")) == 1)
     assert node.bodies("strict") == []
+
+
+def test_whoever_hangs_up_before_the_answer_holds_up_nobody(
+    node: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = threading.Event()
+    take_many = node.serving.edge.take_many
+
+    async def taking(messages: Any, notes: Any = ()) -> Any:
+        began.set()
+        return await take_many(messages, notes)
+
+    monkeypatch.setattr(node.serving.edge, "take_many", taking)
+    store = sqlite3.connect(tmp_path / "log.db", isolation_level=None)
+    store.execute("begin immediate")  # so that nothing can be committed yet
+    with socket.create_connection(("127.0.0.1", node.serving.edge.mail_port)) as client:
+        with client.makefile("rb") as answers:
+            answers.readline()
+            for line in ("HELO here", "MAIL FROM:<a@example.org>", "RCPT TO:<orders@example.org>", "DATA"):
+                client.sendall(f"{line}\r\n".encode())
+                answers.readline()
+        client.sendall(b"Content-Type: text/xml\r\n\r\n<order>1</order>\r\n.\r\n")
+        assert began.wait(10)
+        time.sleep(0.2)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # no farewell
+    time.sleep(0.1)
+    store.execute("rollback")
+    store.close()
+    assert node.post("orders", "<order>2</order>").status_code == 202
 
 
 class Box(Kept):

@@ -1,17 +1,21 @@
 """Messages on their way in, many of them at a time in one transaction."""
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from queue import SimpleQueue
 from typing import Protocol
 
 from demaq.engine.records import Incoming
 from demaq.engine.xml import MessageRefused
-from demaq.store import Arrived, Note
+from demaq.logs import logger, tell
+from demaq.store import Arrived, Note, StoreUnavailable
 
+_LOG = logger("intake")
 _AT_ONCE = 500  # messages in one transaction
 _MOST_BYTES = 16 * 1024 * 1024  # in one transaction, if more than one message waits
 
@@ -70,27 +74,24 @@ class Intake:
         with suppress(Exception):  # whoever brings the first message is told why
             taker = self._open_taker()
         while (some := self._next()) is not None:
+            wanted = [brought for brought in some if brought.future.set_running_or_notify_cancel()]
+            if not wanted:
+                continue
             try:
                 if taker is None:
                     taker = self._open_taker()
-                answers = iter(
-                    taker.receive(
-                        [incoming for brought in some for incoming in brought.messages],
-                        [note for brought in some for note in brought.notes],
-                    )
-                )
+                answers = _taken(taker, wanted)
             except Exception as error:  # noqa: BLE001  # whatever it is, those who wait are told
-                if taker is not None:
-                    taker.close()
+                _tell(error)
+                _close(taker)
                 taker = None  # its way to the store may be broken
-                for brought in some:
+                for brought in wanted:
                     brought.future.set_exception(error)
                 continue
             self._wake()
-            for brought in some:
-                brought.future.set_result([next(answers) for _ in brought.messages])
-        if taker is not None:
-            taker.close()
+            for brought, own in zip(wanted, answers, strict=True):
+                brought.future.set_result(own)
+        _close(taker)
 
     def _next(self) -> list[_Brought] | None:
         """What waits, as much as goes into one transaction; None at the end."""
@@ -107,3 +108,25 @@ class Intake:
             number += len(one.messages)
             size += one.size
         return found
+
+
+def _taken(taker: Taker, wanted: Sequence[_Brought]) -> list[list[Answer]]:
+    """Take all of it in; the answers of each."""
+    answers = iter(
+        taker.receive(
+            [incoming for brought in wanted for incoming in brought.messages],
+            [note for brought in wanted for note in brought.notes],
+        )
+    )
+    return [list(islice(answers, len(brought.messages))) for brought in wanted]
+
+
+def _close(taker: Taker | None) -> None:
+    if taker is not None:
+        with suppress(Exception):  # what was taken in is in, and those who wait have been told
+            taker.close()
+
+
+def _tell(error: Exception) -> None:
+    if not isinstance(error, StoreUnavailable):  # the node tells of that
+        tell(_LOG, "intake failed", level=logging.ERROR, error=type(error).__name__)
