@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import socket
 import threading
+from functools import partial
 from types import TracebackType
 
 import uvicorn
@@ -23,6 +24,7 @@ from demaq.node import Node
 from demaq.server.app import application
 from demaq.server.edge import Edge
 from demaq.server.inlets import folders, mailbox
+from demaq.server.protocol import PatientProtocol
 from demaq.server.tracing import Traced
 
 _LOG = logger("server")
@@ -143,6 +145,7 @@ class Serving:
         server = self._settings.server
         return uvicorn.Config(
             app,  # type: ignore[arg-type]
+            http=partial(PatientProtocol, largest=server.largest),  # type: ignore[arg-type]
             lifespan="off",
             log_config=None,
             access_log=False,
