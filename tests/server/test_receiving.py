@@ -10,7 +10,7 @@ import pytest
 
 from demaq.model import GatewaySettings
 from demaq.store import open_store
-from serving import Served, served
+from serving import Served, served, service
 
 APP = """
 create queue visits kind incomingGateway mode persistent schema "visit.xsd"
@@ -104,6 +104,66 @@ def test_a_late_reply_can_be_fetched(node: Served) -> None:
     assert (late.status_code, late.json()["replied"]) == (202, False)
     assert node.client.get(place.replace("visits", "plain")).status_code == 404
     assert node.client.get(place[:-1] + "x").status_code == 404
+
+
+LATE = """
+create queue asks kind incomingGateway mode persistent
+create queue later kind echo mode persistent
+create queue due kind basic mode persistent
+create queue answers kind outgoingGateway mode persistent
+create rule park for asks
+if (/ask) then
+  do enqueue . into later with timeout value xs:dayTimeDuration("PT1.5S") with target value "due"
+else ()
+create rule answer for due if (/ask) then do enqueue <answer>{string(/ask)}</answer> into answers
+"""
+
+
+def test_a_reply_that_comes_late_is_fetched_where_it_was_said_to_be(tmp_path: Path) -> None:
+    """Also when the node was started anew meanwhile; and whoever asks again gets it, too."""
+    with served(tmp_path / "app", LATE) as node:
+        place = node.post("asks", "<ask>1</ask>", prefer="wait=1", idempotency_key="k").headers["location"]
+        assert node.until(lambda: _there(node, place)) == "<answer>1</answer>"
+        other = node.post("asks", "<ask>2</ask>", prefer="wait=1").headers["location"]
+    with served(tmp_path / "app", LATE) as node:
+        assert node.until(lambda: _there(node, other)) == "<answer>2</answer>"
+        assert node.client.get(place).text == "<answer>1</answer>"
+        assert node.post("asks", "<ask>1</ask>", prefer="wait=1", idempotency_key="k").text == "<answer>1</answer>"
+
+
+def _there(node: Served, place: str) -> str | None:
+    response = node.client.get(place)
+    return response.text if response.status_code == 200 else None
+
+
+def test_what_comes_again_after_a_restart_is_known(tmp_path: Path) -> None:
+    numbers = set()
+    for _ in range(2):
+        with served(tmp_path / "app", APP, files={"visit.xsd": SCHEMA}) as node:
+            numbers.add(node.post("plain", "<note/>", idempotency_key="same").json()["id"])
+            node.until(lambda: node.bodies("copies"))
+    assert len(numbers) == 1
+
+
+SHIPPED = """
+create queue orders kind incomingGateway mode persistent
+create queue warehouse kind outgoingGateway mode persistent
+create queue answers kind outgoingGateway mode persistent
+create rule pack for orders
+if (/order) then (
+  do enqueue <pack>{string(/order)}</pack> into warehouse,
+  do enqueue <ok>{string(/order)}</ok> into answers)
+else ()
+"""
+
+
+def test_whoever_waits_does_not_get_what_is_for_others(tmp_path: Path) -> None:
+    """What has an address goes there, though somebody waits, and though it was first."""
+    with service() as there:
+        gateways = {"warehouse": GatewaySettings(to=there.address)}
+        with served(tmp_path / "app", SHIPPED, gateways=gateways) as node:
+            assert node.post("orders", "<order>1</order>", prefer="wait=20").text == "<ok>1</ok>"
+            node.until(lambda: there.bodies == ["<pack>1</pack>"])
 
 
 def test_a_reply_that_was_not_received_is_there_still(node: Served) -> None:

@@ -167,31 +167,47 @@ class Outbox:
 
     def _take_up(self, messages: list[Message], engine: Engine) -> None:
         """Nothing is remembered of them before the store was asked for all: should it be away, they are held again."""
-        replies = self._reply(engine, messages)
         ports = self._interfaces.ports(engine.plan)
-        homeless = Counter(self.counts.homeless)
         refused: list[tuple[Message, Undelivered]] = []
         parcels: list[Parcel] = []
+        homeless: list[Message] = []
+        closed: list[Message] = []
         for message in messages:
-            if message.id in replies:
-                continue
             try:
-                parcel = self._parcel(message, ports.get(message.queue), engine)
+                to, is_public_only = self._destination(message, ports.get(message.queue))
+                protocols = self._interfaces.protocols(engine.plan, message.queue)
             except DestinationInvalid as error:
                 refused.append((message, Undelivered("security", str(error), is_final=True)))
-                continue
-            if parcel is None:
-                homeless[message.queue] += 1
+            except ProtocolInvalid:
+                closed.append(message)
             else:
-                parcels.append(parcel)
+                if to is None:
+                    homeless.append(message)
+                    continue
+                parcels.append(
+                    Parcel(
+                        message=message,
+                        to=to,
+                        identity=f"urn:uuid:{uuid5(self._identity_of(engine), str(message.id))}",
+                        settings=self._settings.gateway(message.queue),
+                        port=ports.get(message.queue),
+                        protocols=protocols,
+                        is_public_only=is_public_only,
+                    )
+                )
         with_states = _with_states(parcels, engine)
         self._refuse(engine, refused)
-        self.counts.homeless = dict(homeless)
+        replies = self._reply(engine, homeless)
+        held = Counter(message.queue for message in (*homeless, *closed) if message.id not in replies)
+        self.counts.homeless = dict(Counter(self.counts.homeless) + held)
         self._under_way.update(parcel.message.id for parcel in parcels)
         self._in_loop(self._put, with_states)
 
     def _reply(self, engine: Engine, messages: list[Message]) -> set[int]:
-        """Answer those who wait for an answer: the first message on a connection is the one."""
+        """Answer those who wait for an answer: the first message on a connection that has nowhere else to go.
+
+        What has an address is for somebody else, and stays so, whoever waits.
+        """
         wanted: dict[str, Message] = {}
         for message in messages:
             connection = message.properties.get(_CONNECTION)
@@ -213,27 +229,13 @@ class Outbox:
             self._in_loop(self._connections.answer, replies)
         return {message.id for message in replies.values()}
 
-    def _parcel(self, message: Message, port: Port | None, engine: Engine) -> Parcel | None:
-        """None if it has nowhere to go, or cannot go as its gateway says."""
+    def _destination(self, message: Message, port: Port | None) -> tuple[str | None, bool]:
+        """Where a message goes, if anywhere, and whether only a public address is meant."""
         settings = self._settings.gateway(message.queue)
         wanted = message.properties.get("To")
         of_interface = None if port is None else port.address
         to = destination(None if wanted is None else wanted.text, settings, of_interface)
-        try:
-            protocols = self._interfaces.protocols(engine.plan, message.queue)
-        except ProtocolInvalid:
-            return None
-        if to is None:
-            return None
-        return Parcel(
-            message=message,
-            to=to,
-            identity=f"urn:uuid:{uuid5(self._identity_of(engine), str(message.id))}",
-            settings=settings,
-            port=port,
-            protocols=protocols,
-            is_public_only=needs_public_address(to, settings.allow, settings.to or of_interface),
-        )
+        return to, to is not None and needs_public_address(to, settings.allow, settings.to or of_interface)
 
     def _refuse(self, engine: Engine, refused: list[tuple[Message, Undelivered]]) -> None:
         if not refused:
