@@ -1,10 +1,11 @@
 """Gateways that use WS-Security: clients that we have not written, two nodes, and those who are not believed."""
 
+import asyncio
 import io
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -18,10 +19,11 @@ from lxml import etree
 from demaq.gateways.secure.credentials import Credentials
 from demaq.gateways.secure.outgoing import secure
 from demaq.gateways.secure.policy import SP, WSP, read_policy
-from demaq.gateways.soap.addressing import Addressing, anonymous
-from demaq.gateways.soap.envelope import Version, envelope
+from demaq.gateways.soap.addressing import WSA, Addressing, anonymous
+from demaq.gateways.soap.envelope import Envelope, Version, envelope
 from demaq.gateways.soap.wsdl import parsed
 from demaq.model import GatewaySettings, SecuritySettings
+from demaq.server import envelopes
 from demaq.server.serving import ServerRefused
 from gateways.secure.others import xmlsec, zeep_signature, zeep_username
 from gateways.secure.people import Person, person
@@ -158,22 +160,35 @@ def test_whoever_is_not_trusted_gets_a_fault(tmp_path: Path, files: Files) -> No
 # As ourselves
 
 
-def credentials() -> Credentials:
+def credentials(who: str = "ada") -> Credentials:
     return Credentials(
-        certificate=somebody("ada").certificate, key=somebody("ada").key, peer=somebody("bob").certificate
+        user=who,
+        password="secret",
+        certificate=somebody(who).certificate,
+        key=somebody(who).key,
+        peer=somebody("bob").certificate,
     )
 
 
-def signed(inside: str = SIGNED) -> "etree._Element":
-    """An envelope of Ada's, for Bob."""
-    headers = Addressing(message_id="urn:uuid:1", action="urn:weather/tell", reply_to=anonymous()).elements()
-    root = parsed(envelope(Version.SOAP_11, parsed('<note xmlns="urn:weather">rain</note>'), headers).decode())
-    secure(root, read_policy(policy(inside)), credentials(), datetime.now(UTC))
+NOTE = '<note xmlns="urn:weather">rain</note>'
+
+
+def signed(
+    inside: str = SIGNED, who: str = "ada", message_id: str | None = "urn:uuid:1", payload: str = NOTE
+) -> "etree._Element":
+    """An envelope of somebody's, for Bob."""
+    headers = Addressing(message_id=message_id, action="urn:weather/tell", reply_to=anonymous()).elements()
+    root = parsed(envelope(Version.SOAP_11, parsed(payload), headers).decode())
+    secure(root, read_policy(policy(inside)), credentials(who), datetime.now(UTC))
     return root
 
 
-def post(node: Served, root: "etree._Element") -> httpx.Response:
-    return node.post("weather", etree.tostring(root), content_type="text/xml")
+def post(node: Served, root: "etree._Element", **headers: str) -> httpx.Response:
+    return node.post("weather", etree.tostring(root), content_type="text/xml", **headers)
+
+
+def taken(node: Served, queue: str = "weather") -> int:
+    return len(node.get("/api/messages", queue=queue, all="true")["messages"])
 
 
 def test_what_is_encrypted_is_read(tmp_path: Path, files: Files) -> None:
@@ -195,6 +210,84 @@ def test_the_same_envelope_is_taken_once_also_after_a_restart(tmp_path: Path, fi
     with weather(tmp_path, files, SIGNED) as node:
         post(node, root)
         assert len(node.get("/api/messages", queue="weather", all="true")["messages"]) == 1
+
+
+def with_id(root: "etree._Element", message_id: str) -> "etree._Element":
+    """An envelope with another id of its message, which nobody has signed."""
+    header = root.find("{*}Header")
+    for each in header.findall(f"{{{WSA}}}MessageID"):
+        header.remove(each)
+    header.extend(Addressing(message_id=message_id).elements())
+    return root
+
+
+def test_no_key_of_whoever_has_captured_an_envelope_makes_it_another(tmp_path: Path, files: Files) -> None:
+    """Neither one of HTTP, nor the id of a message that is not signed."""
+    known, nameless = signed(), signed(SIGNED_BODY, message_id=None)
+    for life in range(3):
+        with weather(tmp_path, files, SIGNED_BODY) as node:
+            post(node, known, idempotency_key=f"key{life}")
+            post(node, with_id(nameless, f"urn:uuid:{life}"), idempotency_key=f"key{life}")
+            assert taken(node) == 2
+
+
+@pytest.mark.parametrize("inside", [USERNAME, DIGEST], ids=["text", "digest"])
+def test_a_token_is_taken_once_also_after_a_restart(tmp_path: Path, files: Files, inside: str) -> None:
+    root = signed(inside)
+    for life in range(3):
+        with weather(tmp_path, files, inside) as node:
+            response = post(node, with_id(root, f"urn:uuid:{life}"))
+            assert response.status_code == (500 if life else 202)
+            assert ("came before" in response.text) == (life > 0)
+            assert taken(node) == 1
+    with weather(tmp_path, files, inside) as node:
+        assert post(node, signed(inside, message_id="urn:uuid:0")).status_code == 202
+        assert taken(node) == 1, "it is sent again by whoever has the password"
+
+
+def test_a_token_is_forgotten_when_its_time_is_over(tmp_path: Path, files: Files) -> None:
+    past = datetime.now(UTC) - DAY
+    with weather(tmp_path, files, DIGEST) as node:
+        node.node.call(lambda engine: engine.store.note("token ff", past.isoformat(), past)).result()
+        post(node, signed(DIGEST))
+        notes = node.node.call(lambda engine: engine.store.notes()).result()
+        assert len([name for name in notes if name.startswith("token ")]) == 1
+        assert "token ff" not in notes
+
+
+def test_messages_of_several_senders_may_have_the_same_id(tmp_path: Path, files: Files) -> None:
+    security = files.settings("bob", "ada")
+    both = replace(security, trusted=(files.of("ada")[1], files.of("mallory")[1]))
+    given = {**weather_files(), "security.xml": policy(SIGNED)}
+    gateways = {"weather": GatewaySettings(security=both)}
+    with served(tmp_path / "app", APP, files=given, gateways=gateways) as node:
+        for who, city, degrees in (("ada", "Mannheim", "8"), ("mallory", "Rome", "4"), ("ada", "Mannheim", "8")):
+            ask = f'<ask xmlns="urn:weather"><city>{city}</city></ask>'
+            response = post(node, signed(who=who, payload=ask))
+            assert etree.fromstring(response.content).findtext(".//{*}degrees") == degrees
+        assert taken(node) == 2
+
+
+def test_what_takes_long_is_not_done_where_all_wait_for_it(
+    tmp_path: Path, files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: dict[str, str] = {}
+
+    def spying(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def spied(*given: Any) -> Any:
+            with suppress(RuntimeError):
+                threads[name] = str(asyncio.get_running_loop())
+            threads.setdefault(name, "")
+            return work(*given)
+
+        return spied
+
+    monkeypatch.setattr(envelopes, "sealed", spying("sealed", envelopes.sealed))
+    monkeypatch.setattr(Envelope, "text", spying("text", Envelope.text))
+    with weather(tmp_path, files, SIGNED) as node:
+        ask = '<ask xmlns="urn:weather"><city>Rome</city></ask>'
+        assert post(node, signed(payload=ask)).status_code == 200
+        assert threads == {"sealed": "", "text": ""}
 
 
 def test_a_signature_that_was_moved_is_refused(tmp_path: Path, files: Files) -> None:
@@ -258,6 +351,22 @@ def test_a_node_that_is_not_trusted_gets_an_error(tmp_path: Path, files: Files) 
         (error,) = here.until(lambda: here.bodies("problems"))
         assert "not one that we trust" in error
         assert there.bodies("done") == []
+
+
+@pytest.mark.parametrize("way", [{"mail": "orders@example.org"}, {"folder": "incoming"}], ids=["mail", "folder"])
+@pytest.mark.parametrize("using", ["WS-Security policy security.xml", "WS-ReliableMessaging policy rm.xml"])
+def test_a_gateway_with_a_policy_has_no_other_way_in(
+    tmp_path: Path, files: Files, using: str, way: dict[str, str]
+) -> None:
+    given = {"security.xml": policy(SIGNED), "rm.xml": RELIABLE["1.1"]}
+    gateways = {"orders": GatewaySettings(security=files.settings("bob", "ada"), **way)}  # type: ignore[arg-type]
+    text = IN.format(using=f"using {using}")
+    (name,) = way
+    with (
+        pytest.raises(ServerRefused, match=f"over HTTP alone: leave out `{name}`"),
+        served(tmp_path / "app", text, files=given, gateways=gateways),
+    ):
+        raise AssertionError("it has started")
 
 
 def test_a_version_without_what_its_policy_needs_is_not_deployed(tmp_path: Path, files: Files) -> None:

@@ -1,6 +1,7 @@
 """What comes in through gateways in envelopes of SOAP, over HTTP, and the envelopes that answer it."""
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
@@ -22,7 +23,6 @@ from demaq.gateways.secure.faults import Problem as SecurityProblem
 from demaq.gateways.secure.faults import SecurityFault
 from demaq.gateways.secure.incoming import Verified, verify
 from demaq.gateways.secure.names import WSSE
-from demaq.gateways.secure.nonces import Nonces
 from demaq.gateways.secure.sealing import sealed
 from demaq.gateways.soap.envelope import Blame, Envelope, Fault, Version
 from demaq.gateways.soap.requests import SoapRequest, action_of, open_envelope, read_request, refusal, reply, status_of
@@ -31,6 +31,8 @@ from demaq.server.edge import Edge
 from demaq.server.exchanges import Exchange, Exchanging, key_of, refused, sender_of
 from demaq.server.preferences import preferred_wait
 from demaq.server.problems import Problem
+from demaq.server.tokens import Tokens
+from demaq.server.tracing import continued
 from demaq.store import Arrived
 
 _USUAL_WAIT = 30.0  # seconds for the reply to an operation that has one
@@ -51,6 +53,7 @@ class _Coming:
     verified: Verified | None = None
     asked: Asked | None = None  # by WS-ReliableMessaging
     found: SoapRequest | None = None
+    body: str = ""  # of the message
 
     @property
     def version(self) -> Version:
@@ -65,17 +68,29 @@ class _Coming:
 
     @property
     def key(self) -> str | None:
-        """By which it is known if it comes again; what was proved once proves nothing again after a restart."""
+        """By which it is known if it comes again. Of what is proved, nobody can change it, or take that of another."""
         assert self.found is not None
-        mark = None if self.verified is None else self.verified.mark
-        return self.found.key or key_of(self.request) or (None if mark is None else f"mark {mark.hex()}")
+        named, verified = self.found.key, self.verified
+        if verified is None or verified.mark is None:
+            named = named or key_of(self.request)
+        elif named is None or (verified.certificate is not None and not self._signs_id):
+            named = f"mark {verified.mark.hex()}"
+        return named if named is None or self.who is None else json.dumps([self.who, named])
+
+    @property
+    def _signs_id(self) -> bool:
+        """Is the id of the message that of whoever signed it?"""
+        assert self.verified is not None
+        assert self.found is not None
+        assert self.found.addressing is not None
+        return f"{{{self.found.addressing.namespace}}}MessageID" in self.verified.signed
 
 
 class Envelopes:
     def __init__(self, edge: Edge, exchanging: Exchanging) -> None:
         self._edge = edge
         self._exchanging = exchanging
-        self._seen = Nonces()
+        self._tokens = Tokens(edge)
         self._receivers: dict[str, tuple[ReliablePolicy, _Receiver]] = {}
 
     async def post(self, request: Request, queue: str, body: bytes, media: str) -> Response | None:
@@ -87,17 +102,23 @@ class Envelopes:
         action = action_of(request.headers.get("soapaction"), request.headers.get("content-type", ""))
         coming = _Coming(request, queue, media, protocols, action)
         try:
+            if protocols.security is not None:
+                await self._tokens.load()
             if not await asyncio.to_thread(self._read, coming, body):
                 return None
-            return await self._answer(coming, len(body))
+            verified = coming.verified
+            if verified is not None and verified.certificate is None and verified.mark is not None:
+                await self._tokens.note(verified.mark, 2 * protocols.credentials.skew)
+            answer = await self._answer(coming, len(body))
         except SecurityFault as fault:
             await self._edge.tell(queue, "security", fault.reason)
-            return self._fault(coming, fault)
+            answer = _fault(coming, fault)
         except Fault as fault:
-            return self._fault(coming, fault)
+            answer = _fault(coming, fault)
         except Problem as problem:
             blame = Blame.SENDER if problem.status < 500 else Blame.RECEIVER
-            return self._fault(coming, Fault(problem.detail, blame))
+            answer = _fault(coming, Fault(problem.detail, blame))
+        return await self._secured(coming, answer)
 
     def _read(self, coming: _Coming, body: bytes) -> bool:
         """Whether it is an envelope. Nothing of it is used before everything that its gateway asks for was right."""
@@ -111,7 +132,7 @@ class Envelopes:
             if policy.needs_tls and not self._edge.address.startswith("https:"):
                 raise SecurityFault(SecurityProblem.INVALID, "envelopes come here by TLS", Blame.RECEIVER)
             root, now = coming.envelope.root, self._edge.now()
-            coming.verified = verify(root, policy, protocols.credentials, now, self._seen, plan.limits)
+            coming.verified = verify(root, policy, protocols.credentials, now, self._tokens.seen, plan.limits)
             coming.envelope = coming.verified.envelope
             understood.append(WSSE)
         if protocols.reliable is not None:
@@ -120,6 +141,7 @@ class Envelopes:
         if coming.asked is None or coming.asked.is_for_application:
             port = self._edge.interfaces.ports(plan).get(coming.queue)
             coming.found = read_request(coming.envelope, port, coming.action, understood)
+            coming.body = coming.envelope.text()
         return True
 
     async def _answer(self, coming: _Coming, size: int) -> Response:
@@ -127,11 +149,11 @@ class Envelopes:
         if found is None:
             assert coming.asked is not None
             data = await self._receiver(coming).answer(coming.asked)
-            return Response(b"", 202) if data is None else self.response(coming, data)
+            return Response(b"", 202) if data is None else _response(coming, data)
         who = coming.who
         incoming = Incoming(
             queue=coming.queue,
-            body=found.envelope.text(),
+            body=coming.body,
             now=self._edge.now(),
             properties={
                 "Sender": Value("xs:string", sender_of(coming.request)),
@@ -143,7 +165,7 @@ class Envelopes:
         usual = self._edge.settings.gateway(coming.queue).wait.total_seconds() or _USUAL_WAIT
         wait = preferred_wait(coming.request, usual) if found.wants_reply else 0.0
         if coming.asked is None:
-            return await self._exchanging.exchanged(_SoapExchange(self, coming), incoming, wait)
+            return await self._exchanging.exchanged(_SoapExchange(coming), incoming, wait)
         return await self._in_sequence(coming, coming.asked, incoming, wait, size)
 
     # WS-ReliableMessaging
@@ -163,11 +185,11 @@ class Envelopes:
         assert place is not None
         connection = uuid4().hex if wait > 0 else None
         with self._edge.connections.expected(connection or "") as coming_reply:
-            taken = replace(incoming, connection=connection)
+            (taken,) = continued([replace(incoming, connection=connection)])
             receipt = await receiver.accept(place, taken, size, is_waiting=wait > 0)
             others = await receiver.acknowledgements(asked)
             given = {each.identifier: each for each in (*others, receipt.acknowledgement)}
-            exchange = _SoapExchange(self, coming, tuple(given.values()))
+            exchange = _SoapExchange(coming, tuple(given.values()))
             result = receipt.result
             if isinstance(result, MessageRefused):
                 raise Fault(refused(result).detail, headers=exchange.headers)
@@ -181,33 +203,36 @@ class Envelopes:
 
     # What is answered
 
-    def response(
-        self, coming: _Coming, data: bytes, status: int = 200, headers: Mapping[str, str] | None = None
-    ) -> Response:
-        """An envelope, secured if its gateway says so and can. Faults are for whoever gets them to read."""
+    async def _secured(self, coming: _Coming, answer: Response) -> Response:
+        """An answer, secured if its gateway says so and can. Faults are for whoever gets them to read."""
         protocols = coming.protocols
-        if protocols.security is not None and protocols.can_secure_replies:
+        if answer.body and protocols.security is not None and protocols.can_secure_replies:
             asked = protocols.security.of_replies
-            policy = asked if status < _FAULTS else replace(asked, encrypts_body=False)
-            data = sealed(data, policy, protocols, self._edge.now())
-        return Response(data, status, headers, coming.version.media_type)
+            policy = asked if answer.status_code < _FAULTS else replace(asked, encrypts_body=False)
+            answer.body = await asyncio.to_thread(sealed, bytes(answer.body), policy, protocols, self._edge.now())
+            answer.headers["content-length"] = str(len(answer.body))
+        return answer
 
-    def _fault(self, coming: _Coming, fault: Fault) -> Response:
-        version = coming.version
-        if isinstance(fault, ReliableFault):
-            asked = None if coming.asked is None else coming.asked.addressing
-            data = fault_envelope(version, fault, asked, fault.headers)
-        else:
-            data = refusal(fault, version, coming.found)
-        return self.response(coming, data, status_of(fault, version))
+
+def _response(coming: _Coming, data: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(data, status, headers, coming.version.media_type)
+
+
+def _fault(coming: _Coming, fault: Fault) -> Response:
+    version = coming.version
+    if isinstance(fault, ReliableFault):
+        asked = None if coming.asked is None else coming.asked.addressing
+        data = fault_envelope(version, fault, asked, fault.headers)
+    else:
+        data = refusal(fault, version, coming.found)
+    return _response(coming, data, status_of(fault, version))
 
 
 class _SoapExchange(Exchange):
     """What is answered in an envelope, with what has arrived in sequences."""
 
-    def __init__(self, envelopes: Envelopes, coming: _Coming, given: Sequence[Acknowledgement] = ()) -> None:
+    def __init__(self, coming: _Coming, given: Sequence[Acknowledgement] = ()) -> None:
         super().__init__(coming.request)
-        self._envelopes = envelopes
         self._coming = coming
         self._given = given
 
@@ -228,9 +253,9 @@ class _SoapExchange(Exchange):
         """Only what has arrived."""
         asked = self._coming.asked
         assert asked is not None
-        return self._envelopes.response(self._coming, answer(asked, None, self._given), headers=headers)
+        return _response(self._coming, answer(asked, None, self._given), headers=headers)
 
     def replied(self, message: Message) -> Response:
         assert self._coming.found is not None
         text = reply(self._coming.found, message.body, self.headers)
-        return self._envelopes.response(self._coming, text, headers={"demaq-message": str(message.id)})
+        return _response(self._coming, text, headers={"demaq-message": str(message.id)})
