@@ -9,6 +9,7 @@ from demaq.engine.plan import Plan, PlanQueue
 from demaq.gateways.reliable.policy import PolicyInvalid as ReliablePolicyInvalid
 from demaq.gateways.reliable.policy import ReliablePolicy
 from demaq.gateways.reliable.policy import read_policy as read_reliable_policy
+from demaq.gateways.reliable.vocabulary import NAMESPACES
 from demaq.gateways.secure.credentials import (
     Credentials,
     CredentialsInvalid,
@@ -20,7 +21,7 @@ from demaq.gateways.secure.policy import PolicyInvalid as SecurityPolicyInvalid
 from demaq.gateways.secure.policy import SecurityPolicy
 from demaq.gateways.secure.policy import read_policy as read_security_policy
 from demaq.gateways.soap.wsdl import Port
-from demaq.model import RELIABLE_MESSAGING, SECURITY, EdgeSettings, QueueKind, SecuritySettings
+from demaq.model import RELIABLE_MESSAGING, SECURITY, EdgeSettings, GatewaySettings, QueueKind, SecuritySettings
 
 
 class ProtocolInvalid(DemaqError):
@@ -75,7 +76,21 @@ def _protocols(queue: PlanQueue, plan: Plan, port: Port | None, settings: EdgeSe
     if security is not None:
         has_output = port is not None and any(operation.has_output for operation in port.operations)
         _check(queue, security, credentials, is_answered=has_output or reliable is not None)
-    return Protocols(reliable=reliable, security=security, credentials=credentials)
+        if reliable is not None:  # else others could say in the name of the signer what has arrived
+            security = security.with_signed_headers(NAMESPACES)
+    found = Protocols(reliable=reliable, security=security, credentials=credentials)
+    _check_ways(queue, found, settings.gateway(queue.name))
+    return found
+
+
+def _check_ways(queue: PlanQueue, protocols: Protocols, settings: GatewaySettings) -> None:
+    """Does nothing come that its policies are not about?"""
+    ways = [name for name, is_set in (("mail", settings.mail), ("folder", settings.folder)) if is_set]
+    if queue.kind is QueueKind.INCOMING_GATEWAY and protocols.takes_envelopes_only and ways:
+        raise ProtocolInvalid(
+            f"`{queue.name}` takes envelopes as its policies ask for them, over HTTP alone: "
+            f"leave out {' and '.join(f'`{way}`' for way in ways)} below [gateways.{queue.name}] in demaq.toml"
+        )
 
 
 def _check(queue: PlanQueue, policy: SecurityPolicy, credentials: Credentials, *, is_answered: bool) -> None:
