@@ -137,7 +137,9 @@ class Client:
     soap: Version = Version.SOAP_11
     sequence: str = ""
 
-    def _post(self, payload: str | None, action: str, place: Place | None = None, identity: str = "") -> httpx.Response:
+    def _post(
+        self, payload: str | None, action: str, place: Place | None = None, identity: str = "", **named: str
+    ) -> httpx.Response:
         namespace = self.rm.addressing
         headers = Addressing(
             namespace=namespace, action=action, message_id=identity or None, reply_to=anonymous(namespace)
@@ -145,7 +147,7 @@ class Client:
         if place is not None:
             headers.append(place.element(self.rm, self.soap))
         body = envelope(self.soap, None if payload is None else parsed(payload), headers)
-        return self.there.post("orders", body, content_type=self.soap.media_type)
+        return self.there.post("orders", body, content_type=self.soap.media_type, **named)
 
     def open(self) -> None:
         namespace = self.rm.addressing
@@ -153,9 +155,9 @@ class Client:
         root = parsed_response(self._post(text_of(made), self.rm.action("CreateSequence"), identity="urn:c"))
         self.sequence = root.findtext(f".//{self.rm.tag('Identifier')}") or ""
 
-    def send(self, number: int, body: str | None = None) -> httpx.Response:
+    def send(self, number: int, body: str | None = None, **named: str) -> httpx.Response:
         place = Place(identifier=self.sequence, number=number)
-        return self._post(body or f"<order>{number}</order>", "urn:order", place, f"urn:order:{number}")
+        return self._post(body or f"<order>{number}</order>", "urn:order", place, f"urn:order:{number}", **named)
 
     def end(self) -> httpx.Response:
         made = TerminateSequence(identifier=self.sequence, last=None).element(self.rm)

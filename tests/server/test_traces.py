@@ -14,10 +14,13 @@ from typing import Any
 import pytest
 
 from collector import Collector, Span, collector
+from demaq.gateways.reliable.vocabulary import RmVersion
 from demaq.language import check
 from demaq.model import GatewaySettings, TelemetrySettings
 from demaq.node import Node
 from demaq.telemetry import TelemetryMissing, telemetry
+from server.test_reliable import IN as RELIABLE_IN
+from server.test_reliable import POLICIES, Client
 from serving import SOON, Served, served, service
 
 SHOP = """
@@ -285,3 +288,23 @@ def test_demaq_run_sends_traces(tmp_path: Path, spans: Collector) -> None:
     assert send.returncode == 0
     subprocess.run([*demaq, "run", str(folder), "--until-idle", "--spark", "off"], check=True)
     _chain(spans, "process orders", "process steps", "process parcels")
+
+
+def test_messages_of_a_sequence_have_the_traces_that_they_came_with(tmp_path: Path, spans: Collector) -> None:
+    """Also if they are committed together, by the request of one of them."""
+    opening = telemetry(TelemetrySettings(endpoint=spans.endpoint), {})
+    traces = {number: f"{number:032x}" for number in (1, 2, 3)}
+    with served(tmp_path / "app", RELIABLE_IN, files={"rm.xml": POLICIES["1.1"]}, tracing=opening) as there:
+        client = Client(there, RmVersion.RM_11)
+        client.open()
+        for number in (3, 2, 1):
+            client.send(number, traceparent=f"00-{traces[number]}-{PARENT}-01")
+        there.until(lambda: len(there.bodies("done")) == 3)
+        numbers = {
+            message["id"]: message["body"]
+            for message in there.get("/api/messages", queue="orders", all="true")["messages"]
+        }
+    found = {
+        numbers[span.attributes["demaq.message"]]: span.trace for span in spans.spans if span.name == "process orders"
+    }
+    assert found == {f"<order>{number}</order>": trace for number, trace in traces.items()}

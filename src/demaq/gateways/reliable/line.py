@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import Context
 from typing import Generic, TypeVar
 
 from demaq.gateways.reliable.destination import Arrival, Delivery, Destination
@@ -36,7 +37,8 @@ class Line(Generic[Item, Result]):
         if future is None:
             future = self._waiting[place.number] = asyncio.get_running_loop().create_future()
         if arrival is Arrival.READY and self._committing is None:
-            self._committing = asyncio.create_task(self._commit())
+            # It commits for others, too: nothing of the request that began it is theirs.
+            self._committing = asyncio.create_task(self._commit(), context=Context())
         if arrival is Arrival.EARLY:
             if patience > 0:
                 await asyncio.wait([future], timeout=patience)
