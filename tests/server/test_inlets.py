@@ -20,7 +20,9 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.handlers import Message as Kept
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
+from demaq.engine.records import Incoming
 from demaq.model import GatewaySettings, MailSettings, ServerSettings
+from demaq.store import StoreUnavailable
 from serving import SOON, Served, served
 
 APP = """
@@ -309,6 +311,24 @@ def test_a_file_that_was_taken_but_not_moved_is_taken_once(tmp_path: Path) -> No
         with served(tmp_path / "app", APP, files={"order.xsd": SCHEMA}, gateways=gateways) as node:
             node.until(lambda: not (folder / "a.xml").exists())
             assert len(node.until(lambda: node.bodies("copies"))) == 1
+
+
+def test_a_stop_waits_for_no_file_that_cannot_be_taken_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    tried = threading.Event()
+
+    async def nobody(_incoming: Incoming) -> None:
+        tried.set()
+        raise StoreUnavailable("the store is away")
+
+    gateways = {"orders": GatewaySettings(folder=str(folder))}
+    with served(tmp_path / "app", APP, files={"order.xsd": SCHEMA}, gateways=gateways) as node:
+        monkeypatch.setattr(node.serving.edge, "take", nobody)
+        put(folder, "b.xml", "<order>2</order>")
+        assert tried.wait(10)
+        node.stop()
+    assert (folder / "b.xml").exists()
 
 
 def test_messages_go_out_as_files(tmp_path: Path) -> None:

@@ -4,12 +4,13 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence, Set
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from demaq.diagnostics import DemaqError
 from demaq.files import write_whole
 from demaq.gateways.json import JsonInvalid, json_to_xml
 from demaq.gateways.parcel import Parcel, Undelivered
@@ -20,6 +21,7 @@ _EVERY = 0.5  # seconds between two looks into a folder
 _STILL = 1.0  # seconds for which a file must not have changed
 _ENDINGS = (".xml", ".json")
 _AT_ONCE = 200  # files
+_MOST_BYTES = 32 * 1024 * 1024  # of files that are read at once, and one more
 _LONGEST_NAME = 255  # bytes, as file systems have it
 TAKEN, REFUSED = "taken", "refused"  # folders inside, for files that were
 
@@ -33,8 +35,12 @@ class FoundFile:
     key: str
 
 
+class LeftAlone(DemaqError):
+    """A file is not taken in now. It stays where it is, and is found again."""
+
+
 Take = Callable[[FoundFile], Awaitable[str | None]]
-"""Takes a file in; why it is refused, if it is."""
+"""Takes a file in; why it is refused, if it is. Raises `LeftAlone`."""
 
 
 async def watch(folder: Path, take: Take, is_stopping: Callable[[], bool], largest: int) -> None:
@@ -42,46 +48,84 @@ async def watch(folder: Path, take: Take, is_stopping: Callable[[], bool], large
 
     What cannot be moved stays where it is, and is the same message when it is found again.
     """
+    watched = _Watched(folder, take, largest)
     while not is_stopping():
         try:
-            paths = await asyncio.to_thread(_still, folder)
-        except OSError as error:
+            is_more = await watched.turn()
+        except Exception as error:  # noqa: BLE001  # whatever it is, the files after it are taken in
             _complain(folder, error)
-            paths = []
-        found = await asyncio.to_thread(_read_all, paths, largest)
-        await asyncio.gather(*(_one(path, read, folder, take) for path, read in found))  # they begin in this order
-        if len(paths) < _AT_ONCE:
+            is_more = False
+        if not is_more:
             await asyncio.sleep(_EVERY)
 
 
-def _still(folder: Path) -> list[Path]:
-    """Files that nobody writes any more, the oldest first."""
+class _Watched:
+    """A folder, and what is known of the files that could not be moved."""
+
+    def __init__(self, folder: Path, take: Take, largest: int) -> None:
+        self._folder = folder
+        self._take = take
+        self._largest = largest
+        self._stuck: set[Path] = set()  # others go before
+        self._refused: dict[str, str] = {}  # why, by their keys: it is told once
+
+    async def turn(self) -> bool:
+        """Take in the oldest files; are there more?"""
+        paths, is_more = await asyncio.to_thread(_still, self._folder, self._stuck, self._largest)
+        found = await asyncio.to_thread(_read_all, paths, self._largest)
+        await asyncio.gather(*(self._one(path, read) for path, read in found))  # they begin in this order
+        return is_more
+
+    async def _one(self, path: Path, read: FoundFile | str) -> None:
+        try:
+            reason = read if isinstance(read, str) else await self._answer(read)
+            await asyncio.to_thread(_put_aside, path, self._folder, reason)
+        except LeftAlone:
+            return
+        except Exception as error:  # noqa: BLE001  # the others are taken in
+            _complain(self._folder, error)
+            self._stuck.add(path)
+            await asyncio.sleep(_EVERY)
+        else:
+            self._stuck.discard(path)
+            if isinstance(read, FoundFile):
+                self._refused.pop(read.key, None)
+
+    async def _answer(self, read: FoundFile) -> str | None:
+        reason = self._refused.get(read.key) or await self._take(read)
+        if reason is not None:
+            self._refused[read.key] = reason
+        return reason
+
+
+def _still(folder: Path, stuck: Set[Path], largest: int) -> tuple[list[Path], bool]:
+    """Files that nobody writes any more, the oldest first, as many as are read at once; and whether there are more."""
     for name in (TAKEN, REFUSED):
         (folder / name).mkdir(parents=True, exist_ok=True)
     before = time.time() - _STILL
-    found = []
+    waiting = []
     with os.scandir(folder) as entries:
         for entry in entries:
             name = entry.name
             if name.startswith(".") or not name.lower().endswith(_ENDINGS) or not entry.is_file(follow_symlinks=False):
                 continue
-            changed = entry.stat(follow_symlinks=False).st_mtime
-            if changed <= before:
-                found.append((changed, Path(entry.path)))
-    return [path for _, path in sorted(found)[:_AT_ONCE]]
+            status = entry.stat(follow_symlinks=False)
+            if status.st_mtime <= before:
+                path = Path(entry.path)
+                waiting.append((path in stuck, status.st_mtime, path, status.st_size))
+    found: list[Path] = []
+    size = 0
+    for _, _, path, bytes_ in sorted(waiting):
+        if len(found) == _AT_ONCE or size > _MOST_BYTES:
+            return found, True
+        found.append(path)
+        size += bytes_ if bytes_ <= largest else 0  # which is not read
+    return found, False
 
 
-async def _one(path: Path, read: FoundFile | str, folder: Path, take: Take) -> None:
-    reason = read if isinstance(read, str) else await take(read)
-    try:
-        await asyncio.to_thread(_put_aside, path, folder, reason)
-    except OSError as error:
-        _complain(folder, error)
-        await asyncio.sleep(_EVERY)
-
-
-def _complain(folder: Path, error: OSError) -> None:
-    tell(_LOG, "folder not usable", level=logging.WARNING, folder=folder, reason=error.strerror)
+def _complain(folder: Path, error: Exception) -> None:
+    reason = error.strerror if isinstance(error, OSError) else type(error).__name__
+    tell(_LOG, "folder not usable", level=logging.WARNING, folder=folder, reason=reason)
 
 
 def _read_all(paths: Sequence[Path], largest: int) -> list[tuple[Path, FoundFile | str]]:

@@ -12,7 +12,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 from demaq.engine.errors import printable
 from demaq.engine.records import Incoming
 from demaq.engine.xml import MessageRefused
-from demaq.gateways.folders import FoundFile, watch
+from demaq.gateways.folders import FoundFile, LeftAlone, watch
 from demaq.gateways.mail import read_mail
 from demaq.gateways.soap.envelope import Fault
 from demaq.gateways.soap.requests import looks_like_envelope, open_envelope, read_request
@@ -21,6 +21,7 @@ from demaq.server.edge import Edge
 from demaq.store import StoreUnavailable
 
 _MOST_RECIPIENTS = 100
+_PAUSE = 1.0  # seconds, before the store is tried again
 
 
 @asynccontextmanager
@@ -135,8 +136,10 @@ def _taker(edge: Edge, queue: str) -> Any:
         while True:
             try:
                 answer = await edge.take(incoming)
-            except StoreUnavailable:
-                await asyncio.sleep(1)  # the file stays where it is until then
+            except StoreUnavailable as error:
+                if edge.is_stopping:
+                    raise LeftAlone("the node is stopping") from error
+                await asyncio.sleep(_PAUSE)  # the file stays where it is until then
                 continue
             return answer.reason if isinstance(answer, MessageRefused) else None
 
