@@ -1,19 +1,29 @@
 """Mail as messages, and messages as mail."""
 
 from dataclasses import dataclass
+from email.errors import MessageError
+from email.header import decode_header
 from email.message import EmailMessage
+from email.message import Message as Mail
 from email.parser import BytesParser
-from email.policy import SMTP, default
-from email.utils import formatdate, getaddresses, parseaddr
+from email.policy import SMTP, Compat32, Policy
+from email.utils import formatdate, getaddresses
+from functools import partial
+from hashlib import sha256
 
 from lxml import etree
 
+from demaq.diagnostics import DemaqError
 from demaq.engine.errors import printable
 from demaq.engine.xml import admitted
 from demaq.model import Message, Value
 
 _XML = ("text/xml", "application/xml", "application/soap+xml")
 _LONGEST_SUBJECT = 200  # characters
+_LONGEST_HEADER = 10_000
+_LONGEST_KEY = 1000
+_MOST_PARTS = 100
+_IDENTITY = "message-id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,34 +35,91 @@ class Letter:
     properties: dict[str, Value]
 
 
+class MailInvalid(DemaqError):
+    """A mail cannot be read."""
+
+
+class _Bounded(Compat32):
+    """Reads headers up to a length. In those that are longer, the library would look for hours."""
+
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        return name, value if name.lower() == _IDENTITY else value[:_LONGEST_HEADER]
+
+
 def read_mail(data: bytes, sender: str) -> Letter:
-    """The XML in a mail; one without any becomes a document that says what is in it.
+    """The XML in a mail; one without any becomes a document that says what is in it. Raises `MailInvalid`.
 
     `sender` is whom the mail came from by the envelope, which need not be what is written in it.
     """
-    mail = BytesParser(policy=default).parsebytes(data)
-    assert isinstance(mail, EmailMessage)
+    mail = _parsed(data)
     properties = {
         "Sender": sender,
         "To": _header(mail, "to"),
-        "ReplyTo": parseaddr(_header(mail, "reply-to"))[1],
+        "ReplyTo": next(iter(_addresses(mail, "reply-to")), ""),
         "Action": _header(mail, "subject"),
     }
     return Letter(
         _xml_in(mail) or _described(mail, sender),
-        _header(mail, "message-id") or None,
+        _key(mail),
         {name: Value("xs:string", printable(text)) for name, text in properties.items() if text},
     )
 
 
-def _header(mail: EmailMessage, name: str) -> str:
+def _parsed(data: bytes) -> Mail:
+    number = 0
+
+    def part(policy: Policy) -> Mail:
+        nonlocal number
+        number += 1
+        if number > _MOST_PARTS:
+            raise MailInvalid(f"this has more than {_MOST_PARTS} parts")
+        return Mail(policy)
+
+    return BytesParser(part, policy=_Bounded()).parsebytes(data)  # type: ignore[arg-type]
+
+
+def _raw(mail: Mail, name: str) -> str:
+    """A header as it is written, in one line."""
+    found = next((text for known, text in mail.raw_items() if known.lower() == name), "")
+    return " ".join(found.encode("utf-8", "surrogateescape").decode("utf-8", "replace").split())
+
+
+def _header(mail: Mail, name: str) -> str:
+    """A header as people read it."""
+    raw = _raw(mail, name)
     try:
-        return " ".join(str(mail.get(name, "")).split())
-    except (ValueError, IndexError, KeyError, AttributeError):  # the parser trips over some that are broken
-        return ""
+        parts = decode_header(raw)
+    except (ValueError, MessageError):
+        return raw
+    return " ".join("".join(_decoded(text, charset) for text, charset in parts).split())
 
 
-def _xml_in(mail: EmailMessage) -> bytes | None:
+def _decoded(text: bytes | str, charset: str | None) -> str:
+    if isinstance(text, str):
+        return text
+    try:
+        return text.decode(charset or "raw-unicode-escape", "replace")  # which is what the library puts between words
+    except (LookupError, ValueError):
+        return text.decode("utf-8", "replace")
+
+
+def _addresses(mail: Mail, *names: str) -> list[str]:
+    written = [
+        text if len(text) < _LONGEST_HEADER else text.rpartition(",")[0] for text in map(partial(_raw, mail), names)
+    ]
+    try:
+        return [address for _, address in getaddresses(written) if address]
+    except (RecursionError, ValueError, IndexError):  # the library trips over some that are broken
+        return []
+
+
+def _key(mail: Mail) -> str | None:
+    identity = _raw(mail, _IDENTITY)
+    return sha256(identity.encode()).hexdigest() if len(identity) > _LONGEST_KEY else identity or None
+
+
+def _xml_in(mail: Mail) -> bytes | None:
     for part in mail.walk():
         if part.get_content_type() in _XML and not part.is_multipart():
             content = part.get_payload(decode=True)
@@ -61,10 +128,10 @@ def _xml_in(mail: EmailMessage) -> bytes | None:
     return None
 
 
-def _described(mail: EmailMessage, sender: str) -> bytes:
+def _described(mail: Mail, sender: str) -> bytes:
     root = etree.Element("mail")
     etree.SubElement(root, "from").text = printable(sender)
-    for _, address in getaddresses([text for name in ("to", "cc") if (text := _header(mail, name))]):
+    for address in _addresses(mail, "to", "cc"):
         etree.SubElement(root, "to").text = printable(address)
     etree.SubElement(root, "subject").text = printable(_header(mail, "subject"))
     etree.SubElement(root, "date").text = printable(_header(mail, "date"))
@@ -72,7 +139,7 @@ def _described(mail: EmailMessage, sender: str) -> bytes:
     return bytes(etree.tostring(root, encoding="utf-8"))
 
 
-def _text_of(mail: EmailMessage) -> str:
+def _text_of(mail: Mail) -> str:
     for part in mail.walk():
         if part.get_content_type() == "text/plain" and not part.is_multipart():
             content = part.get_payload(decode=True)

@@ -13,7 +13,7 @@ from demaq.engine.errors import printable
 from demaq.engine.records import Incoming
 from demaq.engine.xml import MessageRefused
 from demaq.gateways.folders import FoundFile, LeftAlone, watch
-from demaq.gateways.mail import read_mail
+from demaq.gateways.mail import MailInvalid, read_mail
 from demaq.gateways.soap.envelope import Fault
 from demaq.gateways.soap.requests import looks_like_envelope, open_envelope, read_request
 from demaq.model import Value
@@ -77,14 +77,16 @@ class _Mailbox:
     async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:
         content = envelope.content
         assert isinstance(content, bytes)
-        letter = await asyncio.to_thread(read_mail, content, envelope.mail_from or "")
-        body: bytes | str = letter.body
         try:
+            letter = await asyncio.to_thread(read_mail, content, envelope.mail_from or "")
+            body: bytes | str = letter.body
             if looks_like_envelope(letter.body, ""):
                 found = await asyncio.to_thread(open_envelope, letter.body, self._edge.plan.limits)
                 body = letter.body if found is None else read_request(found).envelope.text()
         except Fault as fault:
             return f"554 5.6.0 {_line(fault.reason)}"
+        except MailInvalid as error:
+            return f"554 5.6.0 {_line(str(error))}"
         queues = dict.fromkeys(self._addresses[address.lower()] for address in envelope.rcpt_tos)
         messages = [
             Incoming(queue=queue, body=body, now=self._edge.now(), properties=letter.properties, key=letter.key)
