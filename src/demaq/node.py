@@ -70,6 +70,9 @@ class Attendant(Protocol):
     def attend(self, engine: Engine) -> bool:
         """Do what there is to do; whether there was anything."""
 
+    def obstacles(self, plan: Plan) -> Sequence[str]:
+        """Why a version cannot come into force, if it cannot."""
+
 
 class NeverIdle(DemaqError):
     """An application goes on and on."""
@@ -214,6 +217,7 @@ class Node:
     def care_for(self, attendant: Attendant) -> None:
         """Let something be done between any two batches from now on."""
         self._attendants.append(attendant)
+        self._engine.examiners.append(attendant.obstacles)
 
     def call(self, work: Callable[[Engine], Result]) -> "Future[Result]":
         """Have something done between two batches by the thread that processes messages. From any thread."""

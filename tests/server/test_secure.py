@@ -2,6 +2,8 @@
 
 import asyncio
 import io
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -375,14 +377,23 @@ def test_a_version_without_what_its_policy_needs_is_not_deployed(tmp_path: Path,
         with zipfile.ZipFile(data, "w") as archive:
             for name, text in {
                 "main.demaq": APP,
+                "demaq.toml": 'name = "app"',
                 **weather_files(),
                 "security.xml": policy("<sp:KerberosToken/>"),
             }.items():
                 archive.writestr(name, text)
         headers = {"content-type": "application/zip"}
         response = node.client.post("/api/versions", content=data.getvalue(), headers=headers)
-        assert response.status_code == 422
+        assert response.status_code == 409
         assert "security.xml, the policy of `weather`" in response.json()["detail"]
+        assert post(node, signed()).status_code == 202
+        # From the command line as well: it is the node that knows what it can speak.
+        (tmp_path / "app" / "security.xml").write_text(policy("<sp:SamlToken/>"), encoding="utf-8")
+        command = [sys.executable, "-m", "demaq", "deploy", str(tmp_path / "app")]
+        store = f"sqlite:///{tmp_path / 'log.db'}"
+        done = subprocess.run([*command, "--store", store], capture_output=True, text=True)
+        assert done.returncode == 1
+        assert "security.xml, the policy of `weather`" in done.stderr
         assert post(node, signed()).status_code == 202
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from demaq.model import EdgeSettings, ServerSettings
+from demaq.model import EdgeSettings, GatewaySettings, MailSettings, ServerSettings
 from demaq.node import Node
 from demaq.server.serving import ServerRefused, Serving
 from serving import served
@@ -46,6 +46,37 @@ def test_a_port_that_is_taken_is_told(app: Path) -> None:
 def test_certificate_and_key_go_together(app: Path) -> None:
     with Node(app) as node, pytest.raises(ServerRefused, match="both"):
         Serving(node, EdgeSettings(server=ServerSettings(port=0, certificate="cert.pem")))
+
+
+def test_a_certificate_that_cannot_be_used_is_told(app: Path) -> None:
+    (app / "empty.pem").touch()
+    for name, reason in (("nowhere.pem", "No such file"), ("empty.pem", "PEM")):
+        server = ServerSettings(port=0, certificate=str(app / name), key=str(app / name))
+        with Node(app) as node, pytest.raises(ServerRefused, match=f"{name}, which .*{reason}"):
+            Serving(node, EdgeSettings(server=server))
+
+
+def test_a_port_for_mail_that_is_taken_is_told(app: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, Node(app) as node:
+        port = taken.getsockname()[1]
+        settings = EdgeSettings(
+            server=ServerSettings(port=0),
+            mail=MailSettings(port=port),
+            gateways={"inbox": GatewaySettings(mail="a@example.org")},
+        )
+        with pytest.raises(ServerRefused, match=f"port {port}.*\\[mail\\]"):
+            Serving(node, settings)
+
+
+@pytest.mark.parametrize("is_believed", [False, True])
+def test_who_is_passed_on_by_a_proxy_is_known_if_it_is_believed(tmp_path: Path, is_believed: bool) -> None:
+    server = ServerSettings(rate=3, proxies=("127.0.0.1",) if is_believed else ())
+    with served(tmp_path / "app", APP, server=server) as node:
+        answers = [node.post("inbox", "<a/>", x_forwarded_for=f"203.0.113.{number}") for number in range(20)]
+        assert all(answer.status_code == 202 for answer in answers) == is_believed
+        number = answers[0].json()["id"]
+        message = node.node.call(lambda engine: engine.store.messages([number])[number]).result()
+        assert message.properties["Sender"].text == ("203.0.113.0" if is_believed else "127.0.0.1")
 
 
 def test_nothing_that_was_accepted_is_lost_by_a_stop(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ that those which the batch makes come after it. It is the same as one batch of b
 
 import math
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -77,6 +77,8 @@ class Engine:
         self._prudence = Prudence()
         self._progress = progress
         self.tracing: Tracing | None = None  # if anybody wants to be told
+        # Who else may say why a version cannot come into force.
+        self.examiners: list[Callable[[Plan], Sequence[str]]] = []
         self._pipelines = Pipelines(self.store, executor, clock)
         self._plan = self._in_force()
         self.refresh()
@@ -117,7 +119,7 @@ class Engine:
 
     def _adopt(self, number: int, plan: Plan) -> bool:
         """Put a version into force, or refuse it."""
-        reasons = obstacles(plan, self._plan, self.store)
+        reasons = [*obstacles(plan, self._plan, self.store), *(why for ask in self.examiners for why in ask(plan))]
         if reasons:
             self.store.refuse(number, "; ".join(reasons))
             tell_of_refusal(plan.application, number, reasons)

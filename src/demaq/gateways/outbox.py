@@ -102,6 +102,14 @@ class Outbox:
         noted = self._note(engine)
         return self._take(engine) or noted
 
+    def obstacles(self, plan: Plan) -> Sequence[str]:
+        """Why the gateways of a version cannot work as they are configured."""
+        try:
+            Interfaces(self._settings).check(plan)
+        except ProtocolInvalid as error:
+            return [str(error)]
+        return []
+
     def _note(self, engine: Engine) -> bool:
         outcomes = [self._outcomes.popleft() for _ in range(min(len(self._outcomes), _AT_ONCE))]
         if not outcomes:

@@ -23,6 +23,7 @@ class ServerSettings:
     largest: int = LARGEST  # bytes of what is sent to it
     rate: int = 0  # requests a second from one address; 0: as many as come
     connections: int = 1000  # at the same time
+    proxies: tuple[str, ...] = ()  # whose word is taken for whom they pass on
     log: str = "off"  # or "text", or "json"
 
 

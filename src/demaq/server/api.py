@@ -1,6 +1,5 @@
 """The REST API: what the command line can do, for programs. What it takes and gives is in `operations.py`."""
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from functools import wraps
@@ -22,11 +21,9 @@ from demaq.engine.shown import (
     version_json,
 )
 from demaq.engine.xml import MessageRefused
-from demaq.gateways.interfaces import Interfaces
-from demaq.gateways.protocols import ProtocolInvalid
 from demaq.language import ApplicationInvalid
 from demaq.model import Message, Slice
-from demaq.node import DeploymentRefused, RetryRefused, load, retry
+from demaq.node import DeploymentRefused, RetryRefused, retry
 from demaq.server.archives import ArchiveInvalid, unpacked
 from demaq.server.edge import Edge
 from demaq.server.operations import OPERATIONS, Operation
@@ -170,11 +167,10 @@ class Api:
         data = await whole_body(request)
         try:
             with unpacked(data) as folder:
-                Interfaces(self._edge.settings).check(await asyncio.to_thread(load, folder))
                 version = await self._edge.call(lambda _engine: self._edge.node.deploy(folder))
         except ArchiveInvalid as error:
             raise Problem(400, str(error)) from error
-        except (ApplicationInvalid, ProtocolInvalid) as error:
+        except ApplicationInvalid as error:
             raise Problem(422, str(error)) from error
         except DeploymentRefused as error:
             raise Problem(409, str(error)) from error

@@ -1,6 +1,7 @@
 """What comes in other than over HTTP: by mail, and as files."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,15 +26,14 @@ _PAUSE = 1.0  # seconds, before the store is tried again
 
 
 @asynccontextmanager
-async def mailbox(edge: Edge) -> AsyncIterator[None]:
-    """A server for mail, if a gateway has an address."""
+async def mailbox(edge: Edge, listening: socket.socket | None) -> AsyncIterator[None]:
+    """A server for mail at a socket, which is there if a gateway has an address."""
     addresses = {settings.mail.lower(): queue for queue, settings in edge.settings.gateways.items() if settings.mail}
-    if not addresses:
+    if listening is None:
         yield
         return
     loop = asyncio.get_running_loop()
     handler = _Mailbox(edge, addresses)
-    mail = edge.settings.mail
     sessions: WeakSet[SMTP] = WeakSet()
 
     def session() -> SMTP:
@@ -42,7 +42,7 @@ async def mailbox(edge: Edge) -> AsyncIterator[None]:
         sessions.add(found)
         return found
 
-    server = await loop.create_server(session, mail.host, mail.port)
+    server = await loop.create_server(session, sock=listening)
     edge.mail_port = server.sockets[0].getsockname()[1]
     try:
         yield

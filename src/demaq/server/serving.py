@@ -3,7 +3,9 @@
 import asyncio
 import ipaddress
 import socket
+import ssl
 import threading
+from contextlib import ExitStack
 from functools import partial
 from types import TracebackType
 
@@ -47,7 +49,20 @@ class Serving:
         check(settings)
         self._node = node
         self._settings = settings
-        self._socket = _listening(settings)
+        server, mail = settings.server, settings.mail
+        if server.certificate is not None and server.key is not None:
+            _check_certificate(server.certificate, server.key)
+        takes_mail = any(gateway.mail for gateway in settings.gateways.values())
+        with ExitStack() as opened:
+            self._socket = opened.enter_context(
+                _listening(server.host, server.port, "name another with --port, or any that is free with --port 0")
+            )
+            self._mail = (
+                opened.enter_context(_listening(mail.host, mail.port, "name another below [mail]"))
+                if takes_mail
+                else None
+            )
+            self._sockets = opened.pop_all()
         self._loop: asyncio.AbstractEventLoop | None = None  # while it serves
         self._stopping = asyncio.Event()
         self._is_ready = threading.Event()
@@ -59,7 +74,7 @@ class Serving:
             self.edge.interfaces.check(node.plan)
         except ProtocolInvalid as error:
             self.edge.close()
-            self._socket.close()
+            self._sockets.close()
             raise ServerRefused(str(error)) from error
 
     @property
@@ -91,7 +106,7 @@ class Serving:
     def _close(self) -> None:
         self._thread.join()
         self.edge.close()
-        self._socket.close()
+        self._sockets.close()
 
     def stop(self) -> None:
         """Take nothing more, end what is under way, then stop the node. From any thread, or a signal handler."""
@@ -131,7 +146,7 @@ class Serving:
             while not server.started and not serving.done():
                 await asyncio.sleep(0.01)
             self._node.care_for(outbox)
-            async with mailbox(self.edge), folders(self.edge):
+            async with mailbox(self.edge, self._mail), folders(self.edge):
                 self._is_ready.set()
                 tell(_LOG, "serving", address=self.address)
                 stopping = loop.create_task(self._stopping.wait())
@@ -150,6 +165,8 @@ class Serving:
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=bool(server.proxies),
+            forwarded_allow_ips=list(server.proxies),
             limit_concurrency=server.connections,
             backlog=_BACKLOG,
             timeout_graceful_shutdown=int(_GRACE),
@@ -223,14 +240,19 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _listening(settings: EdgeSettings) -> socket.socket:
-    server = settings.server
+def _check_certificate(certificate: str, key: str) -> None:
     try:
-        found = socket.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
+    except OSError as error:  # of ssl, too
+        raise ServerRefused(
+            f"TLS cannot use {certificate} and {key}, which [server] names: {error.strerror or error}"
+        ) from error
+
+
+def _listening(host: str, port: int, remedy: str) -> socket.socket:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, place = found[0]
         return socket.create_server(place[:2], family=family, backlog=_BACKLOG)
     except OSError as error:
-        raise ServerRefused(
-            f"nobody can listen at {server.host}, port {server.port}: {error.strerror}; "
-            "name another with --port, or any that is free with --port 0"
-        ) from error
+        raise ServerRefused(f"nobody can listen at {host}, port {port}: {error.strerror}; {remedy}") from error
