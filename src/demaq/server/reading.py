@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import TypeVar
 
 from demaq.store import Store, StoreUnavailable, open_store
@@ -32,6 +33,9 @@ class Reading:
             return work(store)
         except StoreUnavailable:
             self._own.store = None  # the next one tries anew
+            self._opened.remove(store)
+            with suppress(StoreUnavailable):  # it is away already
+                store.close()
             raise
 
     def close(self) -> None:
