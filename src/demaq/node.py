@@ -297,7 +297,8 @@ class Node:
             if on_trouble is not None:
                 on_trouble(error)
             tell(_LOG, "store unavailable", level=logging.WARNING, reason=error)
-            self._stopped.wait(pause)
+            self._refuse_calls(error)
+            self._pause_until(time.monotonic() + pause, error)
             pause = min(2 * pause, _LONGEST_PAUSE)
             try:
                 self._store.close()
@@ -309,6 +310,19 @@ class Node:
             else:
                 tell(_LOG, "store available")
                 return
+
+    def _pause_until(self, end: float, error: StoreUnavailable) -> None:
+        """Wait, unless the node is stopped. Whoever calls meanwhile is told at once."""
+        while not self._stopped.is_set() and (left := end - time.monotonic()) > 0:
+            self._woken.wait(left)
+            self._woken.clear()
+            self._refuse_calls(error)
+
+    def _refuse_calls(self, error: Exception) -> None:
+        for _ in range(self._calls.qsize()):
+            _, future = self._calls.get()
+            if future.set_running_or_notify_cancel():
+                future.set_exception(error)
 
     def stop(self) -> None:
         """Let `run` return after its current batch. May be called from another thread, or a signal handler."""

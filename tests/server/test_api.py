@@ -317,3 +317,18 @@ def test_whoever_comes_too_often_has_to_wait(tmp_path: Path) -> None:
         assert statuses[0] == 200
         assert 429 in statuses
         assert node.client.get("/health").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"body": "<a/>", "\\ud800": 1}',
+        '{"body": "<a>\\ud800</a>"}',
+        '{"body": "<a/>", "properties": {"\\ud800": "x"}}',
+        '{"body": "<a/>", "properties": {"Sender": "\\ud800"}}',
+    ],
+)
+def test_half_a_character_is_refused(node: Served, text: str) -> None:
+    headers = {"content-type": "application/json"}
+    status, found = ask(node, "/api/queues/crm/messages", "POST", content=text.encode(), headers=headers)
+    assert (status, found["status"]) == (422, 422)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from demaq.model import GatewaySettings
-from demaq.store import open_store
+from demaq.store import StoreUnavailable, open_store
 from serving import Served, served, service
 
 APP = """
@@ -245,3 +245,43 @@ create rule back for asks if (/*) then do enqueue . into answers"""
         assert (
             node.post("asks", body, content_type="application/json", prefer="wait=20", accept="text/xml").text[0] == "<"
         )
+
+
+def test_names_that_are_not_latin(tmp_path: Path) -> None:
+    app = """create queue заказы kind incomingGateway mode persistent
+create queue answers kind outgoingGateway mode persistent
+create rule back for заказы if (/ask) then do enqueue . into answers"""
+    with served(tmp_path / "app", app) as node:
+        late = node.post("заказы", "<quiet/>", prefer="wait=1")
+        assert late.status_code == 202
+        assert node.client.get(late.headers["location"]).json() == {"id": late.json()["id"], "replied": False}
+
+
+def test_a_large_reply(tmp_path: Path) -> None:
+    app = """create queue asks kind incomingGateway mode persistent
+create queue answers kind outgoingGateway mode persistent
+create rule back for asks if (/*) then do enqueue . into answers"""
+    with served(tmp_path / "app", app) as node:
+        body = json.dumps({"a": ["x" * 100] * 1000})
+        for _ in range(2):  # and again, when it is known
+            found = node.post("asks", body, content_type="application/json", prefer="wait=20", idempotency_key="k")
+            assert found.json() == json.loads(body)
+
+
+def test_while_the_store_is_away_nobody_waits_for_it_nor_learns_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with served(tmp_path / "app", APP, files={"visit.xsd": SCHEMA}) as node:
+
+        def away(*_: object, **__: object) -> None:
+            raise StoreUnavailable("nobody at db.example.org")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("demaq.node.open_store", away)
+            patch.setattr(node.node._engine, "step", away)
+            node.until(lambda: node.client.get("/gateways/plain/replies/x", timeout=5).status_code == 503)
+            for _ in range(3):
+                response = node.client.get("/gateways/plain/replies/x", timeout=5)
+                assert response.status_code == 503
+                assert "db.example.org" not in response.text
+        node.until(lambda: node.client.get("/gateways/plain/replies/x").status_code == 404)

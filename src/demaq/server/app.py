@@ -56,8 +56,9 @@ def _is_public(path: str, edge: Edge) -> bool:
     return len(parts) > 2 and parts[1] == "gateways" and edge.settings.gateway(parts[2]).public
 
 
-def _unavailable(_request: Request, error: Exception) -> Response:
-    return problem(503, f"the store cannot be reached: {error}", {"retry-after": "5"})
+def _unavailable(_request: Request, _error: Exception) -> Response:
+    """Why is in the logs: it may say where the store is, and anybody may ask."""
+    return problem(503, "the store cannot be reached", {"retry-after": "5"})
 
 
 def _refused(_request: Request, error: Exception) -> Response:

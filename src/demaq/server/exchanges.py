@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import suppress
 from dataclasses import replace
+from urllib.parse import quote
 from uuid import uuid4
 
 from starlette.requests import Request
@@ -20,6 +21,7 @@ from demaq.store import Arrived
 _MALFORMED = 400
 _REFUSED = 422  # it was read, and is not what the queue takes
 _LONGEST_KEY = 1000  # characters
+_LARGE = 20_000  # characters, from which on a thread is worth its while
 AGAIN = "2"  # seconds, after which somebody may ask for a late reply
 
 
@@ -32,7 +34,7 @@ class Exchange:
     def accepted(self, arrived: Arrived, *, is_late: bool = False) -> Response:
         headers = {} if arrived.is_new else {"idempotency-replayed": "true"}
         if is_late:
-            place = f"{self._request.url.path}/replies/{arrived.connection}"
+            place = f"{quote(self._request.url.path)}/replies/{arrived.connection}"
             headers |= {"location": place, "retry-after": AGAIN}
         return JSONResponse({"id": arrived.message}, 202, headers=headers)
 
@@ -74,9 +76,10 @@ class Exchanging:
     ) -> Response:
         """The reply, if it comes in time; and where it will be, if not."""
         try:
-            return exchange.replied(await asyncio.wait_for(reply, wait))
+            message = await asyncio.wait_for(reply, wait)
         except (TimeoutError, NoLonger):
             return exchange.accepted(arrived, is_late=True)
+        return await shown(exchange, message)
 
     async def answered_again(self, exchange: Exchange, arrived: Arrived, wait: float) -> Response:
         """The reply to what came before, if anybody wanted one then."""
@@ -84,7 +87,16 @@ class Exchanging:
             return exchange.accepted(arrived)
         with self._edge.connections.expected(arrived.connection) as reply:
             known = await self._edge.reply(arrived.connection)
-            return await self.answered(exchange, arrived, reply, wait) if known is None else exchange.replied(known)
+            if known is None:
+                return await self.answered(exchange, arrived, reply, wait)
+        return await shown(exchange, known)
+
+
+async def shown(exchange: Exchange, message: Message) -> Response:
+    """A reply as its sender wants it; one that is large holds up nobody else meanwhile."""
+    if len(message.body) < _LARGE:
+        return exchange.replied(message)
+    return await asyncio.to_thread(exchange.replied, message)
 
 
 def refused(answer: MessageRefused) -> Problem:

@@ -24,7 +24,8 @@ class Problem(DemaqError):
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
-    body = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    told = detail.encode("utf-8", "replace").decode()  # what was sent may have been no Unicode
+    body = {"title": HTTPStatus(status).phrase, "status": status, "detail": told}
     return JSONResponse(body, status, headers=dict(headers or {}), media_type=_TYPE)
 
 

@@ -14,7 +14,7 @@ from demaq.gateways.soap.wsdl import generated, place_at, served
 from demaq.model import QueueKind, Value
 from demaq.server.edge import Edge
 from demaq.server.envelopes import Envelopes
-from demaq.server.exchanges import AGAIN, Exchange, Exchanging, key_of, sender_of
+from demaq.server.exchanges import AGAIN, Exchange, Exchanging, key_of, sender_of, shown
 from demaq.server.preferences import preferred_wait
 from demaq.server.problems import Problem
 from demaq.server.requests import media_type, whole_body
@@ -62,7 +62,7 @@ class Receiving:
         if reply is None:
             headers = {"retry-after": AGAIN}
             return JSONResponse({"id": asked.message, "replied": False}, 202, headers=headers)
-        return Exchange(request).replied(reply)
+        return await shown(Exchange(request), reply)
 
     async def describe(self, request: Request) -> Response:
         """`?wsdl`: the interface of a gateway, with the address of this node; `?file=…` what that imports."""
