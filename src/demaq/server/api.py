@@ -3,6 +3,9 @@
 import json
 from collections.abc import Mapping, Sequence
 from functools import wraps
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any, Protocol
 
 from starlette.requests import Request
@@ -165,15 +168,18 @@ class Api:
         if media_type(request) not in _ZIP:
             raise Problem(415, "send the folder of the application as a ZIP archive", {"accept-post": _ZIP[0]})
         data = await whole_body(request)
+        place = Path(await asyncio.to_thread(mkdtemp, prefix="demaq-"))
         try:
-            with unpacked(data) as folder:
-                version = await self._edge.call(lambda _engine: self._edge.node.deploy(folder))
+            folder = await asyncio.to_thread(unpacked, data, place)
+            version = await self._edge.call(lambda _engine: self._edge.node.deploy(folder))
         except ArchiveInvalid as error:
             raise Problem(400, str(error)) from error
         except ApplicationInvalid as error:
             raise Problem(422, str(error)) from error
         except DeploymentRefused as error:
             raise Problem(409, str(error)) from error
+        finally:
+            await asyncio.to_thread(rmtree, place, ignore_errors=True)
         return version_json(version)
 
     # What is asked for

@@ -5,10 +5,7 @@ import lzma
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 
 from demaq.diagnostics import DemaqError
 
@@ -26,19 +23,17 @@ class ArchiveInvalid(DemaqError):
     """An archive cannot be taken."""
 
 
-@contextmanager
-def unpacked(data: bytes) -> Iterator[Path]:
-    """The folder of the application in a ZIP archive, for a while."""
-    with TemporaryDirectory(prefix="demaq-") as name:
-        folder = Path(name) / "application"
-        folder.mkdir()
-        try:
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                _unpack(archive, folder)
-        except _BROKEN as error:
-            raise ArchiveInvalid(f"the archive cannot be read: {error}") from error
-        inside = list(folder.iterdir())
-        yield inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
+def unpacked(data: bytes, place: Path) -> Path:
+    """The folder of the application in a ZIP archive, unpacked somewhere."""
+    folder = place / "application"
+    folder.mkdir()
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            _unpack(archive, folder)
+    except _BROKEN as error:
+        raise ArchiveInvalid(f"the archive cannot be read: {error}") from error
+    inside = list(folder.iterdir())
+    return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
 
 
 def _unpack(archive: zipfile.ZipFile, folder: Path) -> None:
