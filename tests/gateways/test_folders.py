@@ -60,7 +60,9 @@ def test_a_refused_file_that_cannot_be_moved_is_refused_once_and_others_go_befor
 ) -> None:
     monkeypatch.setattr(folders, "_AT_ONCE", 1)
     put(tmp_path, "stuck.xml", "b.xml", "c.xml")
-    put_aside, tries, taken = folders._put_aside, [], []
+    put_aside = folders._put_aside
+    tries: list[str | None] = []
+    taken: list[str] = []
 
     def putting(path: Path, folder: Path, reason: str | None) -> None:
         if path.name == "stuck.xml" and (len(tries) < 5 or len(taken) < 3):

@@ -247,6 +247,19 @@ create rule back for asks if (/*) then do enqueue . into answers"""
         )
 
 
+def test_a_gateway_describes_itself_alone(tmp_path: Path) -> None:
+    schema = '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:include schemaLocation="{}"/></xs:schema>'
+    app = """create queue one kind incomingGateway mode persistent schema "one.xsd"
+create queue other kind incomingGateway mode persistent schema "other.xsd"
+create queue copies kind basic mode persistent
+create rule quiet for one if (/x) then do enqueue . into copies"""
+    texts = {"one.xsd": schema.format("parts/a.xsd"), "parts/a.xsd": schema.format("b.xsd"), "other.xsd": SCHEMA}
+    with served(tmp_path / "app", app, files={**texts, "parts/b.xsd": SCHEMA}) as node:
+        for name, status in (("one.xsd", 200), ("parts/a.xsd", 200), ("parts/b.xsd", 200), ("other.xsd", 404)):
+            assert node.client.get("/gateways/one", params={"file": name}).status_code == status
+        assert node.client.get("/gateways/other", params={"file": "other.xsd"}).status_code == 200
+
+
 def test_names_that_are_not_latin(tmp_path: Path) -> None:
     app = """create queue заказы kind incomingGateway mode persistent
 create queue answers kind outgoingGateway mode persistent

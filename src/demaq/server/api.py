@@ -1,5 +1,6 @@
 """The REST API: what the command line can do, for programs. What it takes and gives is in `operations.py`."""
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from functools import wraps

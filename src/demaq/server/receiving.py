@@ -1,6 +1,7 @@
 """What comes in through gateways over HTTP."""
 
 import asyncio
+from collections.abc import Mapping
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -72,8 +73,8 @@ class Receiving:
         port = None if queue.interface is None else queue.interface.port
         if "file" in request.query_params:
             name = request.query_params["file"]
-            if not name.endswith((".wsdl", ".xsd")) or name not in files:
-                raise Problem(404, f"no interface has a file `{name}`")
+            if not name.endswith((".wsdl", ".xsd")) or name not in _described_by(queue, files):
+                raise Problem(404, f"the interface of `{queue.name}` has no file `{name}`")
             return Response(served(files[name], name, port, address, place_at(address)), media_type="text/xml")
         if "wsdl" not in request.query_params:
             raise Problem(400, "post messages here; `?wsdl` describes how")
@@ -99,6 +100,23 @@ class Receiving:
         if queue is None or queue.kind is not QueueKind.INCOMING_GATEWAY:
             raise Problem(404, f"there is no incoming gateway `{name}`")
         return name
+
+
+def _described_by(queue: PlanQueue, files: Mapping[str, str]) -> set[str]:
+    """The files of its interface and its schema, with all that they import: those of others are not for everybody."""
+    found: set[str] = set()
+    ahead = [file for file in (queue.schema, queue.interface and queue.interface.file) if file is not None]
+
+    def go_on(file: str) -> str:
+        ahead.append(file)
+        return file
+
+    while ahead:
+        file = ahead.pop()
+        if file in files and file not in found:
+            found.add(file)
+            served(files[file], file, "", go_on)
+    return found
 
 
 async def _document(body: bytes, media: str) -> str | bytes:
