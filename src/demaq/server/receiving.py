@@ -105,7 +105,8 @@ class Receiving:
 def _described_by(queue: PlanQueue, files: Mapping[str, str]) -> set[str]:
     """The files of its interface and its schema, with all that they import: those of others are not for everybody."""
     found: set[str] = set()
-    ahead = [file for file in (queue.schema, queue.interface and queue.interface.file) if file is not None]
+    own = (queue.schema, None if queue.interface is None else queue.interface.file)
+    ahead = [file for file in own if file is not None]
 
     def go_on(file: str) -> str:
         ahead.append(file)
