@@ -115,6 +115,10 @@ def test_slices_come_in_pages(node: Served) -> None:
     assert (status, [each["key"] for each in rest["slices"]], rest["next"]) == (200, ["c2"], None)
     _, members = ask(node, "/api/slices/customers?key=c0")
     assert len(members["messages"]) == 3
+    _, two = ask(node, "/api/slices/customers?key=c0&limit=2")
+    _, last = ask(node, f"/api/slices/customers?key=c0&limit=2&after={two['next']}")
+    assert [*two["messages"], *last["messages"]] == members["messages"]
+    assert (len(two["messages"]), last["next"]) == (2, None)
     assert ask(node, "/api/slices/nothing?key=c0")[0] == 404
     assert ask(node, "/api/slices/customers")[0] == 400
 

@@ -82,10 +82,11 @@ class Log:
         """The slices that have members, and how many."""
         return self._store.slices(slicing)
 
-    def slice(self, slicing: str, key: str) -> list[Message]:
-        """The members of a slice in its current lifetime, in the order of their positions."""
+    def slice(self, slicing: str, key: str, *, limit: int | None = None, after: int = 0) -> list[Message]:
+        """The members of a slice in its current lifetime, behind a position, in the order of their positions."""
         slice_ = Slice(slicing, key)
-        ids = [member.message for member in self._store.members([slice_])[slice_]]
+        members = [member for member in self._store.members([slice_])[slice_] if member.position > after]
+        ids = [member.message for member in members[:limit]]
         found = self._store.messages(ids)
         return [found[number] for number in ids]
 

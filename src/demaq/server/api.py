@@ -143,10 +143,11 @@ class Api:
         return {"slices": shown, "next": None if last is None else json.dumps([last.slicing, last.key])}
 
     @operation
-    async def slice(self, _request: Request, slicing: str, key: str) -> dict[str, Any]:
+    async def slice(self, _request: Request, slicing: str, key: str, limit: int, after: int) -> dict[str, Any]:
         self._check_slicing(slicing)
-        found = await self._edge.read(lambda store: Log(store).slice(slicing, key))
-        return {"messages": [message_json(message) for message in found], "next": None}
+        found = await self._edge.read(lambda store: Log(store).slice(slicing, key, limit=limit + 1, after=after))
+        more = found[limit - 1].position if len(found) > limit else None
+        return {"messages": [message_json(message) for message in found[:limit]], "next": more}
 
     @operation
     async def errors(self, _request: Request, limit: int) -> dict[str, Any]:

@@ -109,7 +109,7 @@ OPERATIONS = (
         summary="The members of one slice",
         returns="Messages",
         path_types={"slicing": _NAME},
-        query={"key": {"type": "string", "required": True}},
+        query={**_PAGE, "key": {"type": "string", "required": True}},
         errors=(400, 404),
     ),
     Operation(
