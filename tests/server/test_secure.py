@@ -21,6 +21,7 @@ from lxml import etree
 from demaq.gateways.secure.credentials import Credentials
 from demaq.gateways.secure.outgoing import secure
 from demaq.gateways.secure.policy import SP, WSP, read_policy
+from demaq.gateways.secure.sealing import sealed
 from demaq.gateways.soap.addressing import WSA, Addressing, anonymous
 from demaq.gateways.soap.envelope import Envelope, Version, envelope
 from demaq.gateways.soap.wsdl import parsed
@@ -284,7 +285,7 @@ def test_what_takes_long_is_not_done_where_all_wait_for_it(
 
         return spied
 
-    monkeypatch.setattr(envelopes, "sealed", spying("sealed", envelopes.sealed))
+    monkeypatch.setattr(envelopes, "sealed", spying("sealed", sealed))
     monkeypatch.setattr(Envelope, "text", spying("text", Envelope.text))
     with weather(tmp_path, files, SIGNED) as node:
         ask = '<ask xmlns="urn:weather"><city>Rome</city></ask>'
