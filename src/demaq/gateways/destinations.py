@@ -10,6 +10,12 @@ from demaq.model import GatewaySettings
 
 SCHEMES = ("http", "https", "mailto", "file")
 _PORTS = {"http": 80, "https": 443}
+_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+_MAIL_ADDRESS = re.compile(rf"{_ATOM}(\.{_ATOM})*@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*")
+_EMBEDDING = ipaddress.IPv6Network("64:ff9b::/96")  # of NAT64: the rest is an address of IPv4
+_NOT_OUTSIDE = [  # older ways to write an address of IPv4, or of a site
+    ipaddress.IPv6Network(each) for each in ("::/96", "::ffff:0:0:0/96", "64:ff9b:1::/48", "2002::/16", "fec0::/10")
+]
 
 
 class DestinationInvalid(DemaqError):
@@ -59,8 +65,11 @@ def needs_public_address(to: str, allow: Sequence[str], usual: str | None) -> bo
 def is_public(address: str) -> bool:
     """Is it an address of the world, rather than of this machine or its network?"""
     found = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
-        found = found.ipv4_mapped
+    if isinstance(found, ipaddress.IPv6Address):
+        if any(found in each for each in _NOT_OUTSIDE):
+            return False
+        if found.ipv4_mapped is not None or found in _EMBEDDING:
+            found = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
     return found.is_global and not found.is_multicast
 
 
@@ -86,10 +95,26 @@ def _covers(pattern: SplitResult, found: SplitResult) -> bool:
     if pattern.scheme != found.scheme:
         return False
     if found.scheme == "mailto":
-        return _matches(pattern.path.lower(), found.path.lower())
+        address = _mail_address(found)
+        return address is not None and _matches(unquote(pattern.path).lower(), address.lower())
     hosts = _matches((pattern.hostname or "").lower(), (found.hostname or "").lower())
     ports = (pattern.port or _PORTS.get(pattern.scheme)) == (found.port or _PORTS.get(found.scheme))
     return hosts and ports and _is_below(found.path, pattern.path)
+
+
+def mail_address(to: str) -> str | None:
+    """The one whom mail to an address goes to: what is allowed is what is sent to. None if it is anything else.
+
+    >>> mail_address("mailto:ada%40example.org"), mail_address("mailto:eve@evil.invalid(@example.org")
+    ('ada@example.org', None)
+    """
+    return _mail_address(urlsplit(to))
+
+
+def _mail_address(found: SplitResult) -> str | None:
+    address = unquote(found.path)
+    is_one = not (found.netloc or found.query or found.fragment) and _MAIL_ADDRESS.fullmatch(address)
+    return address if is_one else None
 
 
 def _matches(pattern: str, text: str) -> bool:

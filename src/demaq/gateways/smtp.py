@@ -4,15 +4,18 @@ import asyncio
 import smtplib
 import socket
 import ssl
-from email.message import EmailMessage
-from urllib.parse import unquote, urlsplit
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from urllib.parse import urlsplit
 
+from demaq.gateways.destinations import mail_address, shown
 from demaq.gateways.mail import mail_of
 from demaq.gateways.parcel import Parcel, Undelivered
 from demaq.model import MailSettings
 
 _PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 SCHEMES = tuple(_PORTS)
+_AT_ONCE = 32  # mails
 _CLOSING = 421  # the code of a server that ends the connection
 
 
@@ -22,13 +25,27 @@ class SmtpTransport:
     def __init__(self, settings: MailSettings) -> None:
         self._settings = settings
 
+        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="mail")  # nobody else waits for a mail server
+
+    async def __aenter__(self) -> "SmtpTransport":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
     async def send(self, parcel: Parcel) -> None:
         """Send a message by mail; raises `Undelivered`."""
-        to = unquote(urlsplit(parcel.to).path)
-        mail = mail_of(parcel.message, to, self._settings.sender, parcel.identity)
-        await asyncio.to_thread(self._send, mail, to, parcel.settings.timeout.total_seconds())
+        to = mail_address(parcel.to)
+        if to is None:
+            text = f"{shown(parcel.to)} is not the address of one who gets mail"
+            raise Undelivered("disconnectedTransport", text, is_final=True)
+        await asyncio.get_running_loop().run_in_executor(self._threads, self._send, parcel, to)
 
-    def _send(self, mail: EmailMessage, to: str, timeout: float) -> None:
+    def _send(self, parcel: Parcel, to: str) -> None:
+        mail = mail_of(parcel.message, to, self._settings.sender, parcel.identity)
+        timeout = parcel.settings.timeout.total_seconds()
         server = urlsplit(self._settings.server)
         where = f"the mail server {server.hostname}"
         try:

@@ -129,9 +129,9 @@ class Serving:
 
     async def _serve(self) -> None:
         loop = self._loop = asyncio.get_running_loop()
-        async with HttpTransport() as http:
+        async with HttpTransport() as http, SmtpTransport(self._settings.mail) as smtp:
             calling, tracing = Calling(http, Sealing(self._node.clock.now)), self._node.tracing
-            transports = _Transports(http, SmtpTransport(self._settings.mail), calling)
+            transports = _Transports(http, smtp, calling)
             outbox = Outbox(
                 self._settings,
                 self.edge.interfaces,
