@@ -1,5 +1,6 @@
 """Nodes that serve in tests, and services that they send to."""
 
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -128,7 +129,7 @@ class Service:
 
 
 @contextmanager
-def service() -> Iterator[Service]:
+def service(tls: ssl.SSLContext | None = None) -> Iterator[Service]:
     """A plain server of HTTP, which notes everything."""
     lock = threading.Lock()
 
@@ -152,6 +153,8 @@ def service() -> Iterator[Service]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     found = Service(f"http://127.0.0.1:{server.server_address[1]}/service")
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from random import Random
+from typing import Any
 
 from demaq.gateways.lanes import Breakers, Outcome, PlainLane
 from demaq.gateways.parcel import Answer, Parcel, Undelivered
@@ -47,7 +48,7 @@ class World:
         for one in outcome.finished:
             self.done[one.message] = "sent" if one.failure is None else one.failure.description
 
-    def put(self, number: int, path: str = "/", **settings: object) -> None:
+    def put(self, number: int, path: str = "/", **settings: Any) -> None:
         lane = self.lanes.get(path)
         if lane is None:
             lane = self.lanes[path] = PlainLane(

@@ -1,17 +1,21 @@
 """Messages that go out over HTTP."""
 
-import asyncio
 import socket
 import ssl
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
 
+import httpcore
 import httpx
 
-from demaq.gateways.destinations import is_public, shown
+from demaq.gateways.aside import aside
+from demaq.gateways.destinations import shown
 from demaq.gateways.json import JsonInvalid, json_to_xml
+from demaq.gateways.outside import Outside
 from demaq.gateways.parcel import Answer, Parcel, Undelivered
 from demaq.gateways.soap.requests import looks_like_envelope
 
@@ -21,13 +25,17 @@ _ACCEPTED = 202  # it has arrived, and what is said of it is no reply
 _LATER = (408, 425, 429)  # and all from 500 on: worth another try
 _LONGEST_PAUSE = 3600.0  # seconds that a destination can ask for
 
+_Answered = tuple[httpx.Response, bytes | None]
+
 
 class HttpTransport:
     """Posts messages. Redirections are not followed: an address is what an operator has allowed, or none."""
 
-    def __init__(self) -> None:
-        limits = httpx.Limits(max_connections=200, max_keepalive_connections=50)
-        self._client = httpx.AsyncClient(follow_redirects=False, timeout=None, limits=limits, trust_env=False)
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        """`tls` says whose certificates are believed, if not those that everybody believes."""
+        tls = tls or httpx.create_ssl_context(trust_env=False)
+        self._client = _client(_Transport(tls))
+        self._outside = _client(_Transport(tls, Outside()))
 
     async def __aenter__(self) -> "HttpTransport":
         return self
@@ -36,6 +44,7 @@ class HttpTransport:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self._client.aclose()
+        await self._outside.aclose()
 
     async def send(self, parcel: Parcel) -> Answer | None:
         """Post a message as it is; raises `Undelivered`."""
@@ -43,22 +52,23 @@ class HttpTransport:
         headers = {"content-type": "application/xml; charset=utf-8", "idempotency-key": f'"{parcel.identity}"'}
         response, content = await self._post(parcel, body, headers)
         if not response.is_success:
-            raise refused(response, content, parcel.to)
-        if response.status_code == _ACCEPTED:
+            raise refused(response, content or b"", parcel.to)
+        if response.status_code == _ACCEPTED or parcel.settings.replies is None:
             return None
-        document = _document(content, _media(response))
+        document = await aside(partial(_document, media=_media(response)), _readable(content, response, parcel.to))
         return Answer(document) if document.strip() else None
 
     async def call(self, parcel: Parcel, body: bytes, headers: Mapping[str, str]) -> bytes:
         """Post an envelope; what is answered, if it is an envelope, or nothing at all. A fault comes in one, too."""
         response, content = await self._post(parcel, body, headers)
-        if _is_xml(_media(response)) and looks_like_envelope(content, _media(response)):
+        if content and _is_xml(_media(response)) and looks_like_envelope(content, _media(response)):
             return content
         if not response.is_success:
-            raise refused(response, content, parcel.to)
+            raise refused(response, content or b"", parcel.to)
+        _readable(content, response, parcel.to)
         return b""
 
-    async def _post(self, parcel: Parcel, body: bytes, headers: Mapping[str, str]) -> tuple[httpx.Response, bytes]:
+    async def _post(self, parcel: Parcel, body: bytes, headers: Mapping[str, str]) -> _Answered:
         try:
             return await self._posted(parcel, body, headers)
         except httpx.HTTPError as error:
@@ -67,23 +77,41 @@ class HttpTransport:
             text = f"{shown(parcel.to)} is no address for HTTP: {error}"
             raise Undelivered("disconnectedTransport", text, is_final=True) from error
 
-    async def _posted(self, parcel: Parcel, body: bytes, headers: Mapping[str, str]) -> tuple[httpx.Response, bytes]:
-        url, extensions, named = httpx.URL(parcel.to), {}, {**headers, **parcel.headers}
-        if parcel.is_public_only:
-            address = await _public_address(url)
-            extensions, named["host"] = {"sni_hostname": url.host}, url.netloc.decode()
-            url = url.copy_with(host=address)
-        request = self._client.build_request("POST", url, content=body, headers=named, extensions=extensions)
-        response = await self._client.send(request, stream=True)
+    async def _posted(self, parcel: Parcel, body: bytes, headers: Mapping[str, str]) -> _Answered:
+        client = self._outside if parcel.is_public_only else self._client
+        request = client.build_request("POST", parcel.to, content=body, headers={**headers, **parcel.headers})
+        response = await client.send(request, stream=True)
         try:
             return response, await _content(response, parcel.to)
         finally:
             await response.aclose()
 
 
-async def _content(response: httpx.Response, to: str) -> bytes:
+class _Transport(httpx.AsyncHTTPTransport):
+    """As many connections as there are lanes; made in another way, if there is one, for which httpx has no setting."""
+
+    def __init__(self, tls: ssl.SSLContext, backend: httpcore.AsyncNetworkBackend | None = None) -> None:
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=50)
+        super().__init__(verify=tls, trust_env=False, limits=limits)
+        if backend is not None:
+            self._pool._network_backend = backend
+
+
+def _client(transport: httpx.AsyncBaseTransport) -> httpx.AsyncClient:
+    """Without cookies: what one message was told is no matter of another."""
+    cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+    headers = {"accept-encoding": "identity"}
+    return httpx.AsyncClient(
+        transport=transport, headers=headers, cookies=cookies, follow_redirects=False, timeout=None, trust_env=False
+    )
+
+
+async def _content(response: httpx.Response, to: str) -> bytes | None:
+    """None if it is packed, which nobody has asked for: nobody knows how large it would become."""
+    if _encoding(response) not in ("", "identity"):
+        return None
     parts, size = [], 0
-    async for part in response.aiter_bytes():
+    async for part in response.aiter_raw():
         size += len(part)
         if size > _LARGEST:
             raise Undelivered(
@@ -94,6 +122,17 @@ async def _content(response: httpx.Response, to: str) -> bytes:
             )
         parts.append(part)
     return b"".join(parts)
+
+
+def _readable(content: bytes | None, response: httpx.Response, to: str) -> bytes:
+    if content is None:
+        text = f"the answer of {shown(to)} is packed with {_encoding(response)!r}, though that was not asked for"
+        raise Undelivered("malformed", text, is_final=True, is_answer=True)
+    return content
+
+
+def _encoding(response: httpx.Response) -> str:
+    return str(response.headers.get("content-encoding", "")).strip().lower()
 
 
 def _media(response: httpx.Response) -> str:
@@ -112,24 +151,6 @@ def _document(content: bytes, media: str) -> bytes:
         except JsonInvalid:
             return content  # which is refused as a message, and told
     return content if _is_xml(media) else b""
-
-
-async def _public_address(url: httpx.URL) -> str:
-    """An address of a host that data has named, if all of its addresses are outside our network."""
-    loop = asyncio.get_running_loop()
-    try:
-        port = url.port or (443 if url.scheme == "https" else 80)
-        found = await loop.getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
-    except socket.gaierror as error:
-        raise Undelivered("nameResolution", f"there is no host {url.host}: {error.strerror}") from error
-    addresses = [str(each[4][0]) for each in found]
-    if not all(map(is_public, addresses)):
-        raise Undelivered(
-            "security",
-            f"{url.host} is inside this network: `allow` in demaq.toml has to name it without `*`",
-            is_final=True,
-        )
-    return addresses[0]
 
 
 def refused(response: httpx.Response, content: bytes, to: str) -> Undelivered:

@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
+from demaq.gateways.aside import aside
 from demaq.gateways.parcel import Undelivered
 from demaq.gateways.reliable.desk import Desk, Finished
 from demaq.gateways.reliable.faults import ReliableFault
@@ -145,7 +147,7 @@ class Sender:
         try:
             async with asyncio.timeout(patience):
                 data = await self._post(write(sent, letter, self._to, self._soap))
-            reply = read_reply(data, sent.version, self._to)
+            reply = await aside(partial(read_reply, version=sent.version, to=self._to), data)
             self._source.answered(sent, reply.answered, self._now())
         except TimeoutError:
             self._fail(sent, Undelivered("timeout", f"{self._to} did not answer within {patience:g} s"))

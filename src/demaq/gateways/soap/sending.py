@@ -1,8 +1,10 @@
 """Messages that go out in envelopes, over HTTP."""
 
+from functools import partial
 from urllib.parse import quote
 
 from demaq.engine.xml import MessageRefused, read_message
+from demaq.gateways.aside import aside
 from demaq.gateways.destinations import shown
 from demaq.gateways.http import HttpTransport
 from demaq.gateways.parcel import Answer, Parcel, Undelivered
@@ -41,7 +43,8 @@ class Calling:
             message_id=parcel.identity, to=parcel.to, action=action or None, reply_to=anonymous()
         ).elements()
         body = envelope(version_of(parcel), parsed(parcel.message.body), headers)
-        return _answered(await self.call(parcel, action, body, parcel.identity), parcel.to)
+        answer = await self.call(parcel, action, body, parcel.identity)
+        return await aside(partial(_answered, to=parcel.to), answer)
 
     async def call(self, parcel: Parcel, action: str, body: bytes, identity: str) -> bytes:
         """Post an envelope to where a message goes, secured as its gateway says; the one that is answered, opened."""
