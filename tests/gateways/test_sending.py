@@ -3,10 +3,11 @@
 import asyncio
 
 import pytest
+from lxml import etree
 
 from demaq.gateways.http import HttpTransport
 from demaq.gateways.secure.sealing import Sealing
-from demaq.gateways.soap.envelope import Version
+from demaq.gateways.soap.envelope import Version, document_text
 from demaq.gateways.soap.sending import Calling
 from demaq.gateways.soap.wsdl import Port
 from demaq.model import SystemClock
@@ -47,3 +48,9 @@ def test_names_and_texts_may_be_as_long_as_in_messages() -> None:
     with service() as there:
         call(there, Version.SOAP_11, "", f"<{name}/>")
     assert name in there.bodies[0]
+
+
+def test_prefixes_in_texts_are_kept_and_long_texts_take_no_longer_than_others() -> None:
+    long = "a" * 1_000_000
+    root = etree.fromstring(f'<x xmlns:a="urn:a" xmlns:b="urn:b" xmlns:c="urn:c" k="b:n">{long} a:n</x>')
+    assert document_text(root) == f'<x xmlns:a="urn:a" xmlns:b="urn:b" k="b:n">{long} a:n</x>'
