@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from demaq.engine.xml import read_message
 from demaq.gateways import http
 from demaq.gateways.aside import aside
 from demaq.gateways.http import HttpTransport
@@ -52,8 +53,8 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return reading
 
     monkeypatch.setattr(http, "json_to_xml", noted(json_to_xml))
-    monkeypatch.setattr(sending, "read_message", noted(sending.read_message))
-    monkeypatch.setattr(letters, "read_message", noted(letters.read_message))
+    monkeypatch.setattr(sending, "read_message", noted(read_message))
+    monkeypatch.setattr(letters, "read_message", noted(read_message))
     return found
 
 

@@ -58,8 +58,9 @@ class World:
 
     async def until(self, number: int) -> None:
         """So many messages are done."""
-        while len(self.done) < number:
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(3600):
+            while len(self.done) < number:
+                await asyncio.sleep(0.01)
 
 
 def test_what_nobody_has_thought_of_ends_one_message_only() -> None:
