@@ -145,6 +145,7 @@ def test_no_message_is_given_up_that_was_not_tried() -> None:
         world.put(9, "/9", patience=timedelta(seconds=1))
         await asyncio.sleep(1.1)
         assert world.done == {9: "sent"}
+        assert [number for number, _ in world.tried].count(9) == 1
 
     simulate(run())
 
