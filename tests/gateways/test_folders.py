@@ -21,12 +21,16 @@ def put(folder: Path, *names: str, size: int = 10) -> None:
         os.utime(folder / name, (then, then))
 
 
+async def nobody(_kind: str, _reason: str) -> None:
+    """Nobody is told."""
+
+
 def watched(folder: Path, take: Take, is_done: Callable[[], bool]) -> None:
     """Watch a folder until something is so."""
 
     async def run() -> None:
         end = time.monotonic() + _SOON
-        await watch(folder, take, lambda: is_done() or time.monotonic() > end, largest=1000)
+        await watch(folder, take, nobody, lambda: is_done() or time.monotonic() > end, largest=1000)
 
     asyncio.run(run())
     assert is_done()

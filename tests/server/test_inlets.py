@@ -114,6 +114,7 @@ def test_mail_that_is_refused(node: Served, to: str, xml: str, code: int) -> Non
     else:
         assert isinstance(error, smtplib.SMTPDataError)
         assert error.smtp_code == code
+        assert len(node.until(lambda: node.get("/api/errors")["messages"])) == 1
 
 
 def test_each_gateway_has_an_answer_of_its_own(node: Served) -> None:
@@ -251,6 +252,7 @@ def test_files_come_in_from_a_folder(tmp_path: Path) -> None:
         assert {file.name for file in (folder / "taken").iterdir()} == {"a.xml", "b.xml", "c.json"}
         assert "not well-formed" in (folder / "refused" / "d.xml.reason.txt").read_text()
         assert "not JSON" in (folder / "refused" / "e.json.reason.txt").read_text()
+        assert len(node.until(lambda: node.get("/api/errors")["messages"])) == 2
         put(folder, "a.xml", "<order>1</order>")
         node.until(lambda: (folder / "taken" / "a-2.xml").exists())
         node.until(lambda: len(node.bodies("copies")) == 4)

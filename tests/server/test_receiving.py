@@ -221,10 +221,20 @@ def test_what_is_refused_and_why(node: Served, queue: str, body: str, type_: str
     assert response.json()["status"] == status
 
 
-def test_what_is_refused_becomes_an_error_message(node: Served) -> None:
-    node.post("visits", "<visit/>")
+@pytest.mark.parametrize(
+    ("body", "media", "kind"),
+    [
+        ("<visit/>", "application/xml", "schema"),
+        ("<visit>", "application/xml", "malformed"),
+        ('{"visit":', "application/json", "malformed"),
+        ("<Envelope/>", "text/xml", "malformed"),
+    ],
+)
+def test_what_is_refused_becomes_an_error_message(node: Served, body: str, media: str, kind: str) -> None:
+    assert node.post("visits", body, content_type=media).status_code in (400, 422, 500)
     (error,) = node.until(lambda: node.get("/api/errors")["messages"])
-    assert "<schema/>" in error["body"]
+    assert f"<error><{kind}/>" in error["body"]
+    assert "visit" in error["body"] or "Envelope" in error["body"]
 
 
 def test_a_gateway_can_wait_by_default(tmp_path: Path) -> None:

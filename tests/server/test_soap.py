@@ -194,6 +194,9 @@ def test_what_is_wrong_is_told_in_a_fault(node: Served, version: Version) -> Non
         code, text = fault_of(response.text)
         assert reason in text
         assert code.startswith("soap:")
+    errors = node.until(lambda: node.get("/api/errors")["messages"])
+    assert len(errors) == len(cases)
+    assert all("<malformed/>" in error["body"] and "Envelope" in error["body"] for error in errors)
     response = node.post("plain", envelope("<nothing/>", "", version), content_type=version.media_type)
     assert "schema" in fault_of(response.text)[1]
 
@@ -211,6 +214,20 @@ def test_what_is_wrong_is_told_in_a_fault(node: Served, version: Version) -> Non
 def test_what_is_no_envelope(node: Served, data: bytes, code: str) -> None:
     response = node.post("weather", data, content_type="text/xml")
     assert (response.status_code, fault_of(response.text)[0]) == (500, code)
+
+
+@pytest.mark.parametrize(
+    ("body", "media"),
+    [('<nothing xmlns="urn:weather"/>', "application/xml"), ('{"a": 1}', "application/json")],
+)
+def test_an_interface_holds_for_all_documents(node: Served, body: str, media: str) -> None:
+    response = node.post("weather", body, content_type=media)
+    assert response.status_code == 422
+    assert "no operation takes" in response.json()["detail"]
+    (error,) = node.until(lambda: node.get("/api/errors")["messages"])
+    assert "<schema/>" in error["body"]
+    ask = node.post("weather", '<ask xmlns="urn:weather"><city>Rome</city></ask>', prefer="wait=20")
+    assert etree.fromstring(ask.content).findtext(f"{{{NS}}}degrees") == "4"
 
 
 def test_the_same_id_is_the_same_message(node: Served) -> None:
@@ -263,6 +280,18 @@ def test_envelopes_in_any_encoding_are_opened(node: Served, encoding: str) -> No
     data = (b"\xff\xfe" if encoding == "utf-16-le" else b"") + declared.encode(encoding)
     assert node.post("anything", data, content_type="text/xml").status_code == 202
     assert node.until(lambda: node.bodies("notes")) == ['<seen action=""><x/></seen>']
+
+
+def test_prefixes_that_are_declared_around_the_message_stay_known(node: Served) -> None:
+    """As many clients declare those of XML Schema, for `xsi:type`."""
+    message = '<x xsi:type="xs:date">1<y xmlns="urn:y">q:name</y>2 r:name<!-- 3 --></x>'
+    spaces = 'xmlns:xs="urn:xs" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xmlns:q="urn:q" xmlns:r="urn:r"'
+    body = f'<s:Body {spaces} xmlns:u="urn:u">'.encode()
+    node.post("anything", envelope(message).replace(b"<s:Body>", body), content_type="text/xml")
+    (note,) = node.until(lambda: node.bodies("notes"))
+    (found,) = etree.fromstring(note)
+    assert {found.nsmap.get(prefix) for prefix in ("xs", "q", "r", "u")} == {"urn:xs", "urn:q", "urn:r", None}
+    assert ["".join(found.itertext("*")), found[0].tag] == ["1q:name2 r:name", "{urn:y}y"]
 
 
 # Going out

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from demaq.diagnostics import DemaqError
+from demaq.engine.errors import printable
 from demaq.files import write_whole
 from demaq.gateways.json import JsonInvalid, json_to_xml
 from demaq.gateways.parcel import Parcel, Undelivered
@@ -43,12 +44,16 @@ Take = Callable[[FoundFile], Awaitable[str | None]]
 """Takes a file in; why it is refused, if it is. Raises `LeftAlone`."""
 
 
-async def watch(folder: Path, take: Take, is_stopping: Callable[[], bool], largest: int) -> None:
+Refuse = Callable[[str, str], Awaitable[None]]
+"""Tells that a file is no message: of which kind the error is, and why."""
+
+
+async def watch(folder: Path, take: Take, refuse: Refuse, is_stopping: Callable[[], bool], largest: int) -> None:
     """Take in what is put into a folder. A file moves to `taken` after its commit, or to `refused` with the reason.
 
     What cannot be moved stays where it is, and is the same message when it is found again.
     """
-    watched = _Watched(folder, take, largest)
+    watched = _Watched(folder, take, refuse, largest)
     while not is_stopping():
         try:
             is_more = await watched.turn()
@@ -62,9 +67,10 @@ async def watch(folder: Path, take: Take, is_stopping: Callable[[], bool], large
 class _Watched:
     """A folder, and what is known of the files that could not be moved."""
 
-    def __init__(self, folder: Path, take: Take, largest: int) -> None:
+    def __init__(self, folder: Path, take: Take, refuse: Refuse, largest: int) -> None:
         self._folder = folder
         self._take = take
+        self._refuse = refuse
         self._largest = largest
         self._stuck: set[Path] = set()  # others go before
         self._refused: dict[str, str] = {}  # why, by their keys: it is told once
@@ -78,7 +84,7 @@ class _Watched:
 
     async def _one(self, path: Path, read: FoundFile | str) -> None:
         try:
-            reason = read if isinstance(read, str) else await self._answer(read)
+            reason = await (self._no_message(path, read) if isinstance(read, str) else self._answer(read))
             await asyncio.to_thread(_put_aside, path, self._folder, reason)
         except LeftAlone:
             return
@@ -88,8 +94,13 @@ class _Watched:
             await asyncio.sleep(_EVERY)
         else:
             self._stuck.discard(path)
-            if isinstance(read, FoundFile):
-                self._refused.pop(read.key, None)
+            self._refused.pop(str(path) if isinstance(read, str) else read.key, None)
+
+    async def _no_message(self, path: Path, reason: str) -> str:
+        if str(path) not in self._refused:
+            await self._refuse("malformed", f"{printable(path.name)}: {reason}")
+            self._refused[str(path)] = reason
+        return reason
 
     async def _answer(self, read: FoundFile) -> str | None:
         reason = self._refused.get(read.key) or await self._take(read)

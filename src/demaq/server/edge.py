@@ -9,7 +9,7 @@ from demaq.engine.engine import Engine
 from demaq.engine.errors import error_body
 from demaq.engine.plan import Plan
 from demaq.engine.records import Failure, Incoming
-from demaq.engine.xml import MessageRefused
+from demaq.engine.xml import MessageRefused, read_message
 from demaq.gateways.connections import Connections
 from demaq.gateways.intake import Intake
 from demaq.gateways.interfaces import Interfaces
@@ -83,11 +83,26 @@ class Edge:
         """What came in under a key, if anything did."""
         return await self.call(lambda engine: engine.store.arrived(queue, key))
 
-    async def tell(self, queue: str, kind: str, description: str) -> None:
+    async def unsuitable(self, queue: str, body: str | bytes) -> str | None:
+        """Why a document is not for a queue, if no operation of its interface takes it. This is told in the log."""
+        port = self.interfaces.ports(self.plan).get(queue)
+        if port is None:
+            return None
+        try:
+            found = await asyncio.to_thread(read_message, body, self.plan.limits)
+        except MessageRefused:
+            return None  # whoever takes it in says why
+        reason = port.refusal(found.root.tag)
+        if reason is not None:
+            await self.tell(queue, "schema", reason, body)
+        return reason
+
+    async def tell(self, queue: str, kind: str, description: str, raw: str | bytes | None = None) -> None:
         """Put an error message into the log, about something that came to a queue and could not become a message."""
         known, now = self.plan.queues.get(queue), self.now()
         errors = known.error_queues[0] if known is not None and known.error_queues else SYSTEM_ERRORS.name
-        body = error_body(Failure(kind=kind, description=description), queue, now, None)
+        text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
+        body = error_body(Failure(kind=kind, description=description), queue, now, None, text)
         await self.take(Incoming(queue=errors, body=body, now=now, is_error=True))
 
     async def request(self, connection: str) -> Request | None:

@@ -104,7 +104,7 @@ class Envelopes:
         try:
             if protocols.security is not None:
                 await self._tokens.load()
-            if not await asyncio.to_thread(self._read, coming, body):
+            if not await self._is_read(coming, body):
                 return None
             verified = coming.verified
             if verified is not None and verified.certificate is None and verified.mark is not None:
@@ -119,6 +119,16 @@ class Envelopes:
             blame = Blame.SENDER if problem.status < 500 else Blame.RECEIVER
             answer = _fault(coming, Fault(problem.detail, blame))
         return await self._secured(coming, answer)
+
+    async def _is_read(self, coming: _Coming, body: bytes) -> bool:
+        """Whether it is an envelope. One that is not as it should be is told in the log."""
+        try:
+            return await asyncio.to_thread(self._read, coming, body)
+        except (SecurityFault, ReliableFault):
+            raise
+        except Fault as fault:
+            await self._edge.tell(coming.queue, "malformed", fault.reason, body)
+            raise
 
     def _read(self, coming: _Coming, body: bytes) -> bool:
         """Whether it is an envelope. Nothing of it is used before everything that its gateway asks for was right."""

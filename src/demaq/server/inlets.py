@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -22,6 +23,7 @@ from demaq.server.edge import Edge
 from demaq.store import StoreUnavailable
 
 _MOST_RECIPIENTS = 100
+_TRY_AGAIN = "451 4.3.0 the store cannot be reached: try again"
 _PAUSE = 1.0  # seconds, before the store is tried again
 
 
@@ -77,17 +79,22 @@ class _Mailbox:
     async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:
         content = envelope.content
         assert isinstance(content, bytes)
+        queues = dict.fromkeys(self._addresses[address.lower()] for address in envelope.rcpt_tos)
         try:
             letter = await asyncio.to_thread(read_mail, content, envelope.mail_from or "")
             body: bytes | str = letter.body
             if looks_like_envelope(letter.body, ""):
                 found = await asyncio.to_thread(open_envelope, letter.body, self._edge.plan.limits)
                 body = letter.body if found is None else read_request(found).envelope.text()
-        except Fault as fault:
-            return f"554 5.6.0 {_line(fault.reason)}"
-        except MailInvalid as error:
+            reasons = [await self._edge.unsuitable(queue, body) for queue in queues]
+        except (Fault, MailInvalid) as error:
+            for queue in queues:
+                await self._edge.tell(queue, "malformed", str(error), content)
             return f"554 5.6.0 {_line(str(error))}"
-        queues = dict.fromkeys(self._addresses[address.lower()] for address in envelope.rcpt_tos)
+        except StoreUnavailable:
+            return _TRY_AGAIN
+        if any(reasons):
+            return f"554 5.6.0 {_line(next(filter(None, reasons)))}"
         messages = [
             Incoming(queue=queue, body=body, now=self._edge.now(), properties=letter.properties, key=letter.key)
             for queue in queues
@@ -95,7 +102,7 @@ class _Mailbox:
         try:
             answers = await self._edge.take_many(messages)
         except StoreUnavailable:
-            return "451 4.3.0 the store cannot be reached: try again"
+            return _TRY_AGAIN
         refused = [answer for answer in answers if isinstance(answer, MessageRefused)]
         if refused:
             return f"554 5.6.0 {_line(refused[0].reason)}"
@@ -117,7 +124,9 @@ async def folders(edge: Edge) -> AsyncIterator[None]:
     named = [(queue, settings.folder) for queue, settings in edge.settings.gateways.items() if settings.folder]
     largest = edge.settings.server.largest
     tasks = [
-        asyncio.create_task(watch(Path(folder), _taker(edge, queue), lambda: edge.is_stopping, largest))
+        asyncio.create_task(
+            watch(Path(folder), _taker(edge, queue), partial(edge.tell, queue), lambda: edge.is_stopping, largest)
+        )
         for queue, folder in named
     ]
     try:
@@ -137,6 +146,9 @@ def _taker(edge: Edge, queue: str) -> Any:
         )
         while True:
             try:
+                reason = await edge.unsuitable(queue, found.body)
+                if reason is not None:
+                    return reason
                 answer = await edge.take(incoming)
             except StoreUnavailable as error:
                 if edge.is_stopping:

@@ -42,9 +42,17 @@ class Receiving:
         if self._protocols(queue).takes_envelopes_only:
             raise Problem(415, f"`{queue}` takes envelopes of SOAP, as its interface says: see `?wsdl`")
         usual = self._edge.settings.gateway(queue).wait.total_seconds()
+        try:
+            document = await _document(body, media)
+        except JsonInvalid as error:
+            await self._edge.tell(queue, "malformed", str(error), body)
+            raise Problem(400, str(error)) from error
+        reason = await self._edge.unsuitable(queue, document)
+        if reason is not None:
+            raise Problem(422, reason)
         incoming = Incoming(
             queue=queue,
-            body=await _document(body, media),
+            body=document,
             now=self._edge.now(),
             properties={"Sender": Value("xs:string", sender_of(request))},
             key=key_of(request),
@@ -116,19 +124,16 @@ def _described_by(queue: PlanQueue, files: Mapping[str, str]) -> set[str]:
         file = ahead.pop()
         if file in files and file not in found:
             found.add(file)
-            served(files[file], file, "", go_on)
+            served(files[file], file, None, "", go_on)
     return found
 
 
 async def _document(body: bytes, media: str) -> str | bytes:
-    """What is sent, as XML."""
+    """What is sent, as XML; raises `JsonInvalid`."""
     if media in _XML or media.endswith("+xml"):
         return body
     if media == "application/json" or media.endswith("+json"):
-        try:
-            return await asyncio.to_thread(json_to_xml, body)
-        except JsonInvalid as error:
-            raise Problem(400, str(error)) from error
+        return await asyncio.to_thread(json_to_xml, body)
     raise Problem(
         415,
         f"`{media}` is not taken: send application/xml or application/json"

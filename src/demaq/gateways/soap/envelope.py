@@ -133,10 +133,18 @@ def prefixes_in(values: Iterable[str]) -> set[str]:
 
 
 def document_text(element: "etree._Element") -> str:
+    """An element as a document of its own, with all prefixes that its texts and attributes use."""
     alone = copy.deepcopy(element)
     alone.tail = None
-    used = prefixes_in(value for each in alone.iter("*") for value in (each.text or "", *each.attrib.values()))
-    kept = [prefix for prefix in alone.nsmap if prefix in used]
+    values = (text for each in alone.iter() for text in (each.text or "", each.tail or "", *each.attrib.values()))
+    used = prefixes_in(values)
+    kept = [prefix for prefix in element.nsmap if prefix in used]
+    if not alone.nsmap.keys() >= set(kept):  # some were declared around it, and are not copied
+        copied = alone
+        around = {prefix: uri for prefix, uri in element.nsmap.items() if prefix in used}
+        alone = etree.Element(copied.tag, copied.attrib, nsmap={**around, **copied.nsmap})
+        alone.text = copied.text
+        alone.extend(copied)
     etree.cleanup_namespaces(alone, keep_ns_prefixes=kept)
     return str(etree.tostring(alone, encoding="unicode"))
 

@@ -74,12 +74,10 @@ def read_request(
         raise Fault("the Body is empty: a message is one element")
     addressing = read_addressing(found)
     named = (None if addressing is None else addressing.action) or action
-    operation = None
-    if port is not None and port.operations:
-        operation = port.operation(found.payload.tag, named)
-        if operation is None:
-            taken = ", ".join(sorted({each.takes or each.name for each in port.operations}))
-            raise Fault(f"no operation takes {found.payload.tag}: there are those for {taken}")
+    refusal = None if port is None else port.refusal(found.payload.tag)
+    if refusal is not None:
+        raise Fault(refusal)
+    operation = None if port is None else port.operation(found.payload.tag, named)
     return SoapRequest(envelope=found, addressing=addressing, operation=operation)
 
 

@@ -48,6 +48,13 @@ class Port:
         ]
         return next((each for each in taking if action and each.action == action), next(iter(taking), None))
 
+    def refusal(self, element: str) -> str | None:
+        """Why an element is not taken, if no operation does."""
+        if not self.operations or self.operation(element) is not None:
+            return None
+        taken = ", ".join(sorted({each.takes or each.name for each in self.operations}))
+        return f"no operation takes {element}: there are those for {taken}"
+
 
 def read_port(files: Mapping[str, str], file: str, name: str) -> Port | None:
     """A port of an interface, which may be divided among files; None if nothing is known of it but its name."""
