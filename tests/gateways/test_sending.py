@@ -7,7 +7,8 @@ from lxml import etree
 
 from demaq.gateways.http import HttpTransport
 from demaq.gateways.secure.sealing import Sealing
-from demaq.gateways.soap.envelope import Version, document_text
+from demaq.gateways.soap.addressing import anonymous, read_addressing
+from demaq.gateways.soap.envelope import Version, document_text, read_envelope
 from demaq.gateways.soap.sending import Calling
 from demaq.gateways.soap.wsdl import Port
 from demaq.model import SystemClock
@@ -15,12 +16,12 @@ from gateways.parcels import parcel
 from serving import Service, service
 
 
-def call(there: Service, version: Version, action: str, body: str = "<a/>") -> None:
+def call(there: Service, version: Version, action: str = "", body: str = "<a/>", **properties: str) -> None:
     async def run() -> None:
         port = Port(address=None, version=version, operations=())
         async with HttpTransport() as http:
             calling = Calling(http, Sealing(SystemClock().now))
-            await calling.send(parcel(there.address, body=body, properties={"Action": action}, port=port))
+            await calling.send(parcel(there.address, body=body, properties={"Action": action, **properties}, port=port))
 
     asyncio.run(run())
 
@@ -54,3 +55,15 @@ def test_prefixes_in_texts_are_kept_and_long_texts_take_no_longer_than_others() 
     long = "a" * 1_000_000
     root = etree.fromstring(f'<x xmlns:a="urn:a" xmlns:b="urn:b" xmlns:c="urn:c" k="b:n">{long} a:n</x>')
     assert document_text(root) == f'<x xmlns:a="urn:a" xmlns:b="urn:b" k="b:n">{long} a:n</x>'
+
+
+def test_rules_say_from_whom_it_is_and_where_answers_go() -> None:
+    properties = {"Sender": "http://shop.invalid/", "ReplyTo": "http://shop.invalid/answers"}
+    with service() as there:
+        call(there, Version.SOAP_11, **properties)
+        call(there, Version.SOAP_12)
+    found, plain = (read_addressing(read_envelope(etree.fromstring(body))) for _, _, body in there.got)
+    assert found is not None
+    assert plain is not None
+    assert (found.sender, found.reply_to) == (properties["Sender"], properties["ReplyTo"])
+    assert (plain.sender, plain.reply_to) == (None, anonymous())

@@ -16,6 +16,7 @@ from lxml import etree
 from demaq.diagnostics import DemaqError
 from demaq.engine.errors import printable
 from demaq.engine.xml import admitted
+from demaq.gateways.destinations import mail_address
 from demaq.model import Message, Value
 
 _XML = ("text/xml", "application/xml", "application/soap+xml")
@@ -155,7 +156,13 @@ def _text_of(mail: Mail) -> str:
 def mail_of(message: Message, to: str, sender: str, identity: str) -> EmailMessage:
     """A message as mail: its XML is what is in it."""
     mail = EmailMessage(policy=SMTP)
-    mail["From"] = sender
+    named = {name: value.text for name in ("Sender", "ReplyTo") if (value := message.properties.get(name)) is not None}
+    written = {name: address for name, text in named.items() if (address := _address(text)) is not None}
+    mail["From"] = written.get("Sender", sender)
+    if mail["From"] != sender:
+        mail["Sender"] = sender
+    if "ReplyTo" in written:
+        mail["Reply-To"] = written["ReplyTo"]
     mail["To"] = to
     mail["Subject"] = _subject(message)
     mail["Date"] = formatdate()
@@ -163,6 +170,11 @@ def mail_of(message: Message, to: str, sender: str, identity: str) -> EmailMessa
     mail["Auto-Submitted"] = "auto-generated"
     mail.set_content(message.body.encode(), "application", "xml", filename=f"{message.id}.xml", disposition="inline")
     return mail
+
+
+def _address(text: str) -> str | None:
+    """The address of mail that a property names, with `mailto:` before it or without; None if it is another."""
+    return mail_address(text if text.startswith("mailto:") else f"mailto:{text}")
 
 
 def _subject(message: Message) -> str:

@@ -39,8 +39,13 @@ class Calling:
     async def send(self, parcel: Parcel) -> Answer | None:
         """Call a service. Its reply, if it gives one, is what is in the envelope that it answers."""
         action, _ = action_of(parcel)
+        sender, reply_to = map(parcel.message.properties.get, ("Sender", "ReplyTo"))
         headers = Addressing(
-            message_id=parcel.identity, to=parcel.to, action=action or None, reply_to=anonymous()
+            message_id=parcel.identity,
+            to=parcel.to,
+            action=action or None,
+            sender=None if sender is None else sender.text,
+            reply_to=anonymous() if reply_to is None else reply_to.text,
         ).elements()
         body = envelope(version_of(parcel), parsed(parcel.message.body), headers)
         answer = await self.call(parcel, action, body, parcel.identity)
