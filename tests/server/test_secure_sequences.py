@@ -3,16 +3,18 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from lxml import etree
 
 from demaq.gateways.reliable.headers import Place, ack_requested
+from demaq.gateways.reliable.messages import CreateSequence
 from demaq.gateways.reliable.vocabulary import RmVersion
 from demaq.gateways.secure.names import wsse, wsu
 from demaq.gateways.secure.outgoing import secure
 from demaq.gateways.secure.policy import read_policy
-from demaq.gateways.soap.addressing import Addressing
+from demaq.gateways.soap.addressing import WSA, Addressing, anonymous
 from demaq.gateways.soap.envelope import Version, envelope
 from demaq.gateways.soap.wsdl import parsed
 from demaq.model import GatewaySettings
@@ -95,12 +97,19 @@ def _there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield node
 
 
-def in_sequence(covered: str | None = RM.value) -> "etree._Element":
+def in_sequence(covered: str | None = RM.value, who: str = "ada", place: Place = SEQUENCE) -> "etree._Element":
     headers = Addressing(message_id="urn:uuid:1", action="urn:order").elements()
-    headers.append(SEQUENCE.element(RM, Version.SOAP_11))
-    root = parsed(envelope(Version.SOAP_11, parsed("<order>1</order>"), headers).decode())
+    headers.append(place.element(RM, Version.SOAP_11))
+    return secured(parsed("<order>1</order>"), headers, covered, who)
+
+
+def secured(
+    payload: "etree._Element", headers: "list[etree._Element]", covered: str | None = RM.value, who: str = "ada"
+) -> "etree._Element":
+    root = parsed(envelope(Version.SOAP_11, payload, headers).decode())
     found = read_policy(policy(SIGNED))
-    secure(root, found if covered is None else found.with_signed_headers([covered]), credentials(), datetime.now(UTC))
+    found = found if covered is None else found.with_signed_headers([covered])
+    secure(root, found, credentials(who), datetime.now(UTC))
     return root
 
 
@@ -139,3 +148,27 @@ def test_a_place_in_a_sequence_that_was_changed_is_refused(there: Served, change
     assert "not known" not in response.text
     errors = there.until(lambda: there.get("/api/errors")["messages"][before:])
     assert "<error><security/>" in errors[0]["body"]
+
+
+def test_a_sequence_is_that_of_whoever_wanted_it(tmp_path: Path) -> None:
+    files = Files(tmp_path / "files")
+    security = files.settings("bob", "ada")
+    both = replace(security, trusted=(files.of("ada")[1], files.of("mallory")[1]))
+    given = {"rm.xml": RELIABLE["1.1"], "security.xml": policy(SIGNED)}
+    gateways = {"orders": GatewaySettings(security=both)}
+    headers = Addressing(message_id="urn:uuid:0", action=RM.action("CreateSequence"), reply_to=anonymous()).elements()
+    create = secured(CreateSequence(acks_to=anonymous()).element(RM, WSA), headers)
+    with served(tmp_path / "app", IN.format(using=BOTH), files=given, gateways=gateways) as node:
+        answer = node.post("orders", etree.tostring(create), content_type="text/xml")
+        identifier = etree.fromstring(answer.content).findtext(".//{*}Identifier")
+        answers = [
+            node.post(
+                "orders",
+                etree.tostring(in_sequence(who=who, place=Place(identifier=identifier, number=1))),
+                content_type="text/xml",
+            ).text
+            for who in ("mallory", "ada")
+        ]
+        assert "not known" in answers[0]
+        assert 'Upper="1"' in answers[1]
+        assert node.until(lambda: node.bodies("done")) == ["<done>1</done>"]

@@ -146,7 +146,7 @@ class Envelopes:
             coming.envelope = coming.verified.envelope
             understood.append(WSSE)
         if protocols.reliable is not None:
-            coming.asked = read_exchange(coming.envelope, protocols.reliable, understood)
+            coming.asked = read_exchange(coming.envelope, protocols.reliable, understood, coming.who)
             understood.append(protocols.reliable.version.value)
         if coming.asked is None or coming.asked.is_for_application:
             port = self._edge.interfaces.ports(plan).get(coming.queue)
@@ -196,7 +196,7 @@ class Envelopes:
         connection = uuid4().hex if wait > 0 else None
         with self._edge.connections.expected(connection or "") as coming_reply:
             (taken,) = continued([replace(incoming, connection=connection)])
-            receipt = await receiver.accept(place, taken, size, is_waiting=wait > 0)
+            receipt = await receiver.accept(place, taken, size, is_waiting=wait > 0, who=asked.who)
             others = await receiver.acknowledgements(asked)
             given = {each.identifier: each for each in (*others, receipt.acknowledgement)}
             exchange = _SoapExchange(coming, tuple(given.values()))

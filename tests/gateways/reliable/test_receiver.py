@@ -61,17 +61,21 @@ class Disk:
         return [item for items in self.transactions for item in items]
 
 
-async def ask(receiver: Receiver[str, str], body: str, header: str = "", version: RmVersion = V11) -> Envelope | None:
-    asked = read_exchange(made(header, body, version), ReliablePolicy(version=version))
+async def ask(
+    receiver: Receiver[str, str], body: str, header: str = "", version: RmVersion = V11, who: str | None = None
+) -> Envelope | None:
+    asked = read_exchange(made(header, body, version), ReliablePolicy(version=version), who=who)
     assert asked is not None
     data = await receiver.answer(asked)
     return None if data is None else read(data)
 
 
-async def create(receiver: Receiver[str, str], version: RmVersion = V11, message_id: str = "urn:1") -> str:
+async def create(
+    receiver: Receiver[str, str], version: RmVersion = V11, message_id: str = "urn:1", who: str | None = None
+) -> str:
     acks_to = f"<r:AcksTo><a:Address>{anonymous(version.addressing)}</a:Address></r:AcksTo>"
     body = f"<r:CreateSequence>{acks_to}</r:CreateSequence>"
-    found = await ask(receiver, body, f"<a:MessageID>{message_id}</a:MessageID>", version)
+    found = await ask(receiver, body, f"<a:MessageID>{message_id}</a:MessageID>", version, who)
     assert found is not None
     made_ = read_rm_message(found, version)
     assert isinstance(made_, SequenceCreated)
@@ -79,14 +83,41 @@ async def create(receiver: Receiver[str, str], version: RmVersion = V11, message
 
 
 def put(
-    receiver: Receiver[str, str], identifier: str, number: int, *, is_waiting: bool = False
+    receiver: Receiver[str, str], identifier: str, number: int, *, is_waiting: bool = False, who: str | None = None
 ) -> Coroutine[Any, Any, Receipt[str]]:
     place = Place(identifier=identifier, number=number)
-    return receiver.accept(place, f"m{number}", 10, is_waiting=is_waiting)
+    return receiver.accept(place, f"m{number}", 10, is_waiting=is_waiting, who=who)
 
 
 async def put_all(receiver: Receiver[str, str], identifier: str, numbers: Sequence[int]) -> list[Receipt[str]]:
     return list(await asyncio.gather(*(put(receiver, identifier, number) for number in numbers)))
+
+
+@pytest.mark.parametrize("other", ["eve", None])
+def test_a_sequence_is_that_of_whoever_was_proved_to_have_wanted_it(other: str | None) -> None:
+    """Also for a receiver that was begun anew: another one cannot take a place in it, end it, or ask about it."""
+    disk = Disk()
+
+    async def work() -> None:
+        identifier = await create(disk.receiver(), who="ada")
+        receiver = disk.receiver()
+        asked = f"<r:AckRequested><r:Identifier>{identifier}</r:Identifier></r:AckRequested>"
+        ending = f"<r:TerminateSequence><r:Identifier>{identifier}</r:Identifier></r:TerminateSequence>"
+        for attempt in (
+            put(receiver, identifier, 1, who=other),
+            ask(receiver, "", asked, who=other),
+            ask(receiver, ending, who=other),
+        ):
+            with pytest.raises(ReliableFault) as caught:
+                await attempt
+            assert caught.value.rm_code is FaultCode.UNKNOWN_SEQUENCE
+        assert await create(receiver, who=other) != identifier, "though the message that wants it has the same id"
+        assert (await put(receiver, identifier, 1, who="ada")).arrival is Arrival.READY
+        assert await ask(receiver, "", asked, who="ada") is not None
+        assert await ask(receiver, ending, who="ada") is not None
+
+    simulate(work())
+    assert disk.delivered == ["m1"]
 
 
 def test_what_waits_is_committed_together() -> None:

@@ -35,16 +35,19 @@ class Asked:
     addressing: Addressing
     headers: Headers
     message: Protocol | None = None
+    who: str | None = None  # has asked, if that was proved
 
     @property
     def is_for_application(self) -> bool:
         return self.headers.place is not None and self.message is None and self.envelope.payload is not None
 
 
-def read_exchange(found: Envelope, policy: ReliablePolicy, understood: Iterable[str] = ()) -> Asked | None:
+def read_exchange(
+    found: Envelope, policy: ReliablePolicy, understood: Iterable[str] = (), who: str | None = None
+) -> Asked | None:
     """What is asked. None if it is a message outside of sequences and the policy allows that. Raises `Fault`.
 
-    `understood` are namespaces of headers that somebody else takes care of.
+    `understood` are namespaces of headers that somebody else takes care of; `who` is the sender, if that was proved.
     """
     version = policy.version
     _check_version(found, version)
@@ -68,7 +71,7 @@ def read_exchange(found: Envelope, policy: ReliablePolicy, understood: Iterable[
     if headers.place is None and message is None and found.payload is not None:
         raise Fault("a message with AckRequested is in a sequence, or has nothing in its Body")
     addressing = read_addressing(found) or Addressing(namespace=version.addressing)
-    return Asked(envelope=found, version=version, addressing=addressing, headers=headers, message=message)
+    return Asked(envelope=found, version=version, addressing=addressing, headers=headers, message=message, who=who)
 
 
 def _check_version(found: Envelope, version: RmVersion) -> None:

@@ -28,6 +28,7 @@ class Inbound:
     created: datetime
     acks_to: str | None = None  # None: acknowledgements go back to whoever waits for an answer
     asked: str | None = None  # the id of the message that wanted it, which may come twice
+    owner: str | None = None  # who was proved to have wanted it, and may use it alone
     expires: datetime | None = None
     state: InboundState = InboundState.OPEN
     delivered: int = 0
@@ -79,6 +80,7 @@ class Inbound:
                 "created": self.created.isoformat(),
                 "acksTo": self.acks_to,
                 "asked": self.asked,
+                "owner": self.owner,
                 "expires": None if self.expires is None else self.expires.isoformat(),
                 "state": self.state.value,
                 "delivered": self.delivered,
@@ -96,6 +98,7 @@ class Inbound:
             created=datetime.fromisoformat(found["created"]),
             acks_to=found["acksTo"],
             asked=found["asked"],
+            owner=found.get("owner"),
             expires=None if expires is None else datetime.fromisoformat(expires),
             state=InboundState(found["state"]),
             delivered=found["delivered"],

@@ -60,13 +60,15 @@ class Receiver(Generic[Item, Result]):
         self._known: Sequences[Item | None] | None = None
         self._lines: dict[str, Line[Item, Result]] = {}
 
-    async def accept(self, place: Place, item: Item | None, size: int, *, is_waiting: bool = False) -> Receipt[Result]:
+    async def accept(
+        self, place: Place, item: Item | None, size: int, *, is_waiting: bool = False, who: str | None = None
+    ) -> Receipt[Result]:
         """A message has come, or the empty last one of 1.0. Returns when it was committed; but at once if it is early,
-        or soon if its sender waits for more than an acknowledgement.
+        or soon if its sender waits for more than an acknowledgement. `who` is the sender, if that was proved.
 
         Raises `ReliableFault`; and what `commit` raises, after which the message may come again.
         """
-        line = await self._line(place.identifier)
+        line = await self._line(place.identifier, who)
         destination, result = line.destination, None
         arrival = destination.arrive(place, item, size, self._now())
         if arrival is Arrival.DROPPED:
@@ -81,36 +83,38 @@ class Receiver(Generic[Item, Result]):
         """The envelope that answers what is not for the application; None if there is nothing to say."""
         message, place = asked.message, asked.headers.place
         if isinstance(message, CreateSequence):
-            return answer(asked, await self._create(message, asked.addressing.message_id))
+            return answer(asked, await self._create(message, asked))
         if isinstance(message, CloseSequence):
-            given = await self._change(message.identifier, Inbound.close)
+            given = await self._change(message.identifier, asked, Inbound.close)
             return answer(asked, Ended(identifier=message.identifier, is_terminated=False), [given])
         if isinstance(message, TerminateSequence):
-            given = await self._change(message.identifier, Inbound.terminate)
+            given = await self._change(message.identifier, asked, Inbound.terminate)
             if asked.version is RmVersion.RM_10:
                 return None
             return answer(asked, Ended(identifier=message.identifier, is_terminated=True), [given])
         if place is not None:
-            return answer(asked, None, [(await self.accept(place, None, 0)).acknowledgement])
+            return answer(asked, None, [(await self.accept(place, None, 0, who=asked.who)).acknowledgement])
         return answer(asked, None, await self.acknowledgements(asked))
 
     async def acknowledgements(self, asked: Asked) -> list[Acknowledgement]:
         """What has arrived in each sequence for which that was asked."""
-        found = [(await self._line(identifier)).destination for identifier in dict.fromkeys(asked.headers.asked)]
+        wanted = dict.fromkeys(asked.headers.asked)
+        found = [(await self._line(identifier, asked.who)).destination for identifier in wanted]
         for each in found:
             each.touched = self._now()
         return [each.inbound.acknowledgement for each in found]
 
-    async def _create(self, wanted: CreateSequence, message_id: str | None) -> SequenceCreated:
+    async def _create(self, wanted: CreateSequence, asked: Asked) -> SequenceCreated:
         sequences = await self._sequences()
         sequences.sweep(self._now())
         self._lines = {identifier: line for identifier, line in self._lines.items() if identifier in sequences}
-        destination = sequences.create(wanted, message_id, f"urn:uuid:{uuid4()}", self._now())
+        message_id, identifier = asked.addressing.message_id, f"urn:uuid:{uuid4()}"
+        destination = sequences.create(wanted, message_id, identifier, self._now(), asked.who)
         await self._line_of(destination, sequences).save()
         return SequenceCreated(identifier=destination.inbound.identifier, expires=wanted.expires or None)
 
-    async def _change(self, identifier: str, change: Callable[[Inbound], Inbound]) -> Acknowledgement:
-        line = await self._line(identifier)
+    async def _change(self, identifier: str, asked: Asked, change: Callable[[Inbound], Inbound]) -> Acknowledgement:
+        line = await self._line(identifier, asked.who)
         line.destination.touched = self._now()
         return (await line.change(change)).acknowledgement
 
@@ -123,15 +127,15 @@ class Receiver(Generic[Item, Result]):
                 self._known = Sequences(self._queue, self._policy, notes, self._now(), is_allowed=self._is_allowed)
             return self._known
 
-    async def _line(self, identifier: str) -> "Line[Item, Result]":
+    async def _line(self, identifier: str, who: str | None) -> "Line[Item, Result]":
         """The line of a sequence that is known; raises `ReliableFault`."""
         sequences = await self._sequences()
-        line = self._line_of(sequences.find(identifier, self._now()), sequences)
+        line = self._line_of(sequences.find(identifier, self._now(), who), sequences)
         if line.is_broken:
             async with self._loading:
-                if self._line_of(sequences.find(identifier, self._now()), sequences) is line:
+                if self._line_of(sequences.find(identifier, self._now(), who), sequences) is line:
                     sequences.restore(identifier, await self._load(), self._now())
-            line = self._line_of(sequences.find(identifier, self._now()), sequences)
+            line = self._line_of(sequences.find(identifier, self._now(), who), sequences)
         return line
 
     def _line_of(

@@ -56,11 +56,11 @@ class Sequences(Generic[Item]):
     def __contains__(self, identifier: str) -> bool:
         return identifier in self._by_identifier
 
-    def find(self, identifier: str, now: datetime) -> Destination[Item]:
-        """A sequence that is known; raises `ReliableFault` if it is not, or is over."""
+    def find(self, identifier: str, now: datetime, who: str | None = None) -> Destination[Item]:
+        """A sequence that is known to whoever asks; raises `ReliableFault` if it is not, or is over."""
         slot = self._by_identifier.get(identifier)
         found = None if slot is None else self._slots[slot]
-        if found is None or found.inbound.version is not self._policy.version:
+        if found is None or found.inbound.version is not self._policy.version or found.inbound.owner != who:
             raise ReliableFault(
                 FaultCode.UNKNOWN_SEQUENCE, "this sequence is not known", self._policy.version, identifier=identifier
             )
@@ -69,10 +69,10 @@ class Sequences(Generic[Item]):
         return found
 
     def create(
-        self, wanted: CreateSequence, message_id: str | None, identifier: str, now: datetime
+        self, wanted: CreateSequence, message_id: str | None, identifier: str, now: datetime, who: str | None = None
     ) -> Destination[Item]:
         """A new sequence with that identifier; the same again if it was wanted by the same message before."""
-        known = self._wanted_before(message_id)
+        known = self._wanted_before(message_id, who)
         if known is not None:
             known.touched = now
             return known
@@ -88,6 +88,7 @@ class Sequences(Generic[Item]):
             created=now,
             acks_to=None if is_anonymous else wanted.acks_to,
             asked=message_id,
+            owner=who,
             expires=now + wanted.expires if wanted.expires else None,
         )
         return self._put(slot, inbound, now)
@@ -122,12 +123,12 @@ class Sequences(Generic[Item]):
             known.forget()
             del self._by_identifier[known.inbound.identifier]
 
-    def _wanted_before(self, message_id: str | None) -> Destination[Item] | None:
+    def _wanted_before(self, message_id: str | None, who: str | None) -> Destination[Item] | None:
         if message_id is None:
             return None
-        return next(
-            (each for each in self._slots.values() if _is_unused(each) and each.inbound.asked == message_id), None
-        )
+        wanted = message_id, who
+        unused = (each for each in self._slots.values() if _is_unused(each))
+        return next((each for each in unused if (each.inbound.asked, each.inbound.owner) == wanted), None)
 
     def _free_slot(self, now: datetime) -> int | None:
         """One that was never used, or whose sequence is over."""
