@@ -123,6 +123,30 @@ def test_slices_come_in_pages(node: Served) -> None:
     assert ask(node, "/api/slices/customers")[0] == 400
 
 
+def test_errors_and_timers_come_in_pages(tmp_path: Path) -> None:
+    app = """create queue inbox kind incomingGateway mode persistent
+create queue later kind echo mode persistent
+create queue due kind basic mode persistent
+create rule fail for inbox if (/bad) then do enqueue <x>{1 idiv 0}</x> into due
+else do enqueue . into later with timeout value xs:dayTimeDuration(/wait) with target value "due\""""
+    with served(tmp_path / "app", app) as node:
+        for number in range(5):
+            node.post("inbox", "<bad/>")
+            node.post("inbox", f"<wait>PT{9 - number}H</wait>")
+        node.until(lambda: len(ask(node, "/api/timers")[1]["messages"]) == 5)
+        for path in ("/api/errors", "/api/timers"):
+            _, whole = ask(node, path)
+            assert (len(whole["messages"]), whole["next"]) == (5, None)
+            seen: list[Any] = []
+            after: int | None = 0
+            while after is not None:
+                _, page = ask(node, f"{path}?limit=2&after={after}")
+                seen += page["messages"]
+                after = page["next"]
+            assert seen == whole["messages"]
+        assert [message["body"] for message in seen] == [f"<wait>PT{hours}H</wait>" for hours in range(5, 10)]
+
+
 def test_errors_and_retries(node: Served) -> None:
     _, found = ask(node, "/api/errors")
     (error,) = found["messages"]

@@ -414,6 +414,22 @@ def test_messages_are_selected(store: Store) -> None:
     assert store.select(Selection(timers=True)) == []
     (timer,) = store.append([new("echo", due=NOW)], NOW)
     assert ids(store.select(Selection(timers=True))) == [timer]
+    assert ids(store.select(Selection(newest_first=True, after=5, limit=2))) == [4, 3]
+    assert ids(store.select(Selection(newest_first=True, after=2))) == []
+
+
+def test_timers_are_selected_in_the_order_in_which_they_are_due(store: Store) -> None:
+    """Page by page: those behind the last one that was seen, also if it is no timer any longer."""
+    seconds = (5, 1, 3, 1, 9)
+    store.append([new("echo", due=NOW + timedelta(seconds=number)) for number in seconds], NOW)
+    assert ids(store.select(Selection(timers=True))) == [2, 4, 3, 1, 5]
+    assert ids(store.select(Selection(timers=True, limit=2))) == [2, 4]
+    due = {number: NOW + timedelta(seconds=each) for number, each in enumerate(seconds, 1)}
+    assert ids(store.select(Selection(timers=True, after=2, due=due[2], limit=2))) == [4, 3]
+    assert ids(store.select(Selection(timers=True, after=4, due=due[4], limit=2))) == [3, 1]
+    store.commit([done(3, 1)])
+    assert ids(store.select(Selection(timers=True, after=3, due=due[3]))) == [1, 5]
+    assert ids(store.select(Selection(timers=True, after=5, due=due[5]))) == []
 
 
 def test_everything_adds_up(store: Store) -> None:

@@ -90,9 +90,11 @@ class Log:
         found = self._store.messages(ids)
         return [found[number] for number in ids]
 
-    def errors(self, *, limit: int | None = None) -> list[Message]:
-        """Error messages, the latest first."""
-        return self._store.select(Selection(everything=True, origin=Origin.ERROR, newest_first=True, limit=limit))
+    def errors(self, *, limit: int | None = None, after: int = 0) -> list[Message]:
+        """Error messages, the latest first; those behind one of them."""
+        return self._store.select(
+            Selection(everything=True, origin=Origin.ERROR, newest_first=True, limit=limit, after=after)
+        )
 
     def failed(self, error: Message) -> Message | None:
         """The message that an error message is about, if it became one."""
@@ -103,9 +105,11 @@ class Log:
     def retried_as(self, number: int) -> int | None:
         return self._store.retry_of(number)
 
-    def timers(self) -> list[Message]:
-        """The messages that wait in echo queues, in the order in which they are due."""
-        return sorted(self._store.select(Selection(timers=True)), key=_due)
+    def timers(self, *, limit: int | None = None, after: int = 0) -> list[Message]:
+        """The messages that wait in echo queues, in the order in which they are due; those behind one of them."""
+        before = self._store.messages([after], light=True).get(after)
+        due = None if before is None else before.due
+        return self._store.select(Selection(timers=True, limit=limit, after=after, due=due))
 
     def trace(self, number: int) -> Trace:
         """Where a message came from, and what came of it: the whole tree, from its first cause on."""
@@ -154,8 +158,3 @@ class Log:
                 if plan is not None and name in plan.pipelines
             ),
         )
-
-
-def _due(message: Message) -> tuple[datetime, int]:
-    assert message.due is not None
-    return message.due, message.id

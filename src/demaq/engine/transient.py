@@ -285,7 +285,7 @@ class LayeredStore:
 
     def select(self, selection: Selection) -> list[Message]:
         found = [*self.base.select(selection), *self._memory.select(selection)]
-        found.sort(key=lambda message: message.id, reverse=selection.newest_first)
+        found.sort(key=selection.place)
         return found if selection.limit is None else found[: selection.limit]
 
     def slices(

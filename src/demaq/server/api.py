@@ -150,14 +150,12 @@ class Api:
         return {"messages": [message_json(message) for message in found[:limit]], "next": more}
 
     @operation
-    async def errors(self, _request: Request, limit: int) -> dict[str, Any]:
-        found = await self._edge.read(lambda store: Log(store).errors(limit=limit))
-        return {"messages": [message_json(message) for message in found], "next": None}
+    async def errors(self, _request: Request, limit: int, after: int) -> dict[str, Any]:
+        return _page(await self._edge.read(lambda store: Log(store).errors(limit=limit + 1, after=after)), limit)
 
     @operation
-    async def timers(self, _request: Request, limit: int) -> dict[str, Any]:
-        found = await self._edge.read(lambda store: Log(store).timers()[:limit])
-        return {"messages": [message_json(message) for message in found], "next": None}
+    async def timers(self, _request: Request, limit: int, after: int) -> dict[str, Any]:
+        return _page(await self._edge.read(lambda store: Log(store).timers(limit=limit + 1, after=after)), limit)
 
     # Versions
 

@@ -118,7 +118,7 @@ OPERATIONS = (
         path="/api/errors",
         summary="Error messages, the latest first",
         returns="Messages",
-        query={"limit": _PAGE["limit"]},
+        query=_PAGE,
         errors=(400,),
     ),
     Operation(
@@ -127,7 +127,7 @@ OPERATIONS = (
         path="/api/timers",
         summary="Messages that wait for their time",
         returns="Messages",
-        query={"limit": _PAGE["limit"]},
+        query=_PAGE,
         errors=(400,),
     ),
     Operation(

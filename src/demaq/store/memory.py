@@ -375,7 +375,7 @@ class MemoryStore:
 
     def select(self, selection: Selection) -> list[Message]:
         found = [message for message in self._messages.values() if _is_selected(message, selection)]
-        found.sort(key=lambda message: message.id, reverse=selection.newest_first)
+        found.sort(key=selection.place)
         return found if selection.limit is None else found[: selection.limit]
 
     def slices(
@@ -452,12 +452,20 @@ def _is_selected(message: Message, selection: Selection) -> bool:
     return (
         (selection.queue is None or message.queue == selection.queue)
         and (selection.everything or message.retained or message.held)
-        and message.id > selection.after
         and (selection.ids is None or message.id in selection.ids)
         and (selection.caused_by is None or message.cause == selection.caused_by)
         and (selection.origin is None or message.origin is selection.origin)
         and not (selection.timers and (message.due is None or message.position is not None))
+        and _is_behind(message, selection)
     )
+
+
+def _is_behind(message: Message, selection: Selection) -> bool:
+    if selection.timers and selection.due is not None:
+        return selection.place(message) > (selection.due, selection.after)
+    if selection.newest_first and selection.after:
+        return message.id < selection.after
+    return message.id > selection.after
 
 
 def within(messages: Sequence[Message], most_bytes: int) -> list[Message]:

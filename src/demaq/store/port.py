@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from demaq.model import Message, NewMessage, Origin, Slice
 from demaq.model.record import record
@@ -128,7 +128,10 @@ class QueueCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which messages a person wants to see. Without `everything`, those that wait, are retained, or are to be sent."""
+    """Which messages a person wants to see. Without `everything`, those that wait, are retained, or are to be sent.
+
+    `after` is the id of the message that comes before them in their order; of timers, `due` is when that is due.
+    """
 
     queue: str | None = None
     everything: bool = False
@@ -138,7 +141,14 @@ class Selection:
     ids: tuple[int, ...] | None = field(default=None)
     caused_by: int | None = None
     origin: Origin | None = None
-    timers: bool = False  # only those that wait in echo queues
+    timers: bool = False  # only those that wait in echo queues, in the order in which they are due
+    due: datetime | None = None
+
+    def place(self, message: Message) -> tuple[Any, ...]:
+        """By which messages are in order."""
+        if self.timers:
+            return message.due, message.id
+        return (-message.id if self.newest_first else message.id,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

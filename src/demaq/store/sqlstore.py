@@ -445,17 +445,21 @@ class SqlStore(ABC):
         return int(rows[0][0]) if rows else None
 
     def select(self, selection: Selection) -> list[Message]:
-        conditions, parameters = ["id > :after"], {"after": selection.after}
+        conditions, parameters = ["true"], dict[str, Any](after=selection.after)
         for condition, name, value in self._conditions(selection):
             conditions.append(condition)
             if name:
                 parameters[name] = value
-        order = "desc" if selection.newest_first else "asc"
+        order = "due, id" if selection.timers else "id desc" if selection.newest_first else "id"
         limit = "" if selection.limit is None else f" limit {int(selection.limit)}"
-        text = f"select {COLUMNS} from message where {' and '.join(conditions)} order by id {order}{limit}"
+        text = f"select {COLUMNS} from message where {' and '.join(conditions)} order by {order}{limit}"
         return [to_message(row) for row in self._text_rows(text, parameters)]
 
     def _conditions(self, selection: Selection) -> Iterator[tuple[str, str, Any]]:
+        if selection.timers and selection.due is not None:
+            yield "(due, id) > (:due, :after)", "due", to_micros(selection.due)
+        elif selection.after:
+            yield f"id {'<' if selection.newest_first else '>'} :after", "", None
         if selection.queue is not None:
             yield "queue = :queue", "queue", selection.queue
         if not selection.everything:
