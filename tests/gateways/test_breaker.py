@@ -40,6 +40,20 @@ def test_pauses_grow_up_to_a_bound() -> None:
     assert all(pause >= 45 for pause in pauses[10:])
 
 
+def test_many_who_fail_at_once_are_one_failure() -> None:
+    breaker, time = opened(0)
+    for _ in range(20):
+        breaker.begin()
+    for _ in range(20):
+        breaker.fail()
+        time.now += 0.001
+    assert 0 < breaker.pause() < 0.4
+    time.now += breaker.pause()
+    breaker.begin()
+    breaker.fail()
+    assert breaker.failures == 2
+
+
 def test_pauses_are_not_all_the_same() -> None:
     assert len({opened(1)[0].pause(), Breaker(Time(), Random(2)).pause()}) == 2
     seeds = set()

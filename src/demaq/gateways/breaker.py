@@ -54,7 +54,8 @@ class Breaker:
         self.leave()
 
     def fail(self) -> None:
-        """It could not be reached."""
-        self.failures = min(self.failures + 1, _MOST)
-        self._open_until = self.now() + pause_after(self.failures, self.chance)
+        """It could not be reached. That counts once for all who had tried at the same time."""
+        if not self.failures or self.now() >= self._open_until:
+            self.failures = min(self.failures + 1, _MOST)
+            self._open_until = self.now() + pause_after(self.failures, self.chance)
         self.leave()
