@@ -30,11 +30,6 @@ class Outside(httpcore.AsyncNetworkBackend):
         address = await _public_address(host, port)
         return await self._any.connect_tcp(address, port, timeout, local_address, socket_options)
 
-    async def connect_unix_socket(
-        self, path: str, timeout: float | None = None, socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None
-    ) -> httpcore.AsyncNetworkStream:
-        raise NotImplementedError
-
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 

@@ -1,7 +1,6 @@
 """A lane on which messages go out in sequences of WS-ReliableMessaging."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Sequence
 
 from demaq.gateways.destinations import shown
@@ -13,9 +12,10 @@ from demaq.gateways.reliable.outbound import Outbound
 from demaq.gateways.reliable.sender import Sender
 from demaq.gateways.reliable.source import Source
 from demaq.gateways.soap.sending import action_of, version_of
+from demaq.logs import logger
 from demaq.model import Clock
 
-_LOG = logging.getLogger("demaq.gateways")
+_LOG = logger("reliable")
 _REST = 1.0  # seconds, after something went wrong that nobody has thought of
 
 
