@@ -18,9 +18,7 @@ VALUES = st.recursive(
 )
 
 
-@pytest.fixture(
-    scope="session"
-)  # Saxon ends in the thread in which it has begun, and so not among those of other tests
+@pytest.fixture(scope="module")
 def saxon() -> Any:
     engine = Saxon()
     functions = engine.items(

@@ -6,6 +6,7 @@ Rules come from people we trust, messages from people we do not: every way out o
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from saxonche import PySaxonApiError, PySaxonProcessor
@@ -72,6 +73,7 @@ class Saxon:
         self._start()
 
     def _start(self) -> None:
+        _kept()
         self._processor = PySaxonProcessor(license=False)
         for name, value in _CLOSED.items():
             self._processor.set_configuration_property(name, value)
@@ -147,6 +149,13 @@ class Saxon:
 
     def map(self, items: Mapping[str, Item]) -> Item:
         return self._processor.make_map2(dict(items)) if items else self._no_map
+
+
+@cache
+def _kept() -> PySaxonProcessor:
+    """A processor that is never given up. The engine ends with the last one, and if whoever gives that up is another
+    thread than had it made, as when garbage is collected, the whole process ends."""
+    return PySaxonProcessor(license=False)
 
 
 def _error(kind: type[SaxonError], message: str, code: str | None, line: int | None, column: int | None) -> SaxonError:

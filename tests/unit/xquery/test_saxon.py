@@ -1,5 +1,7 @@
 """What the engine says, as data; and every way out of it closed."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,3 +57,27 @@ def test_ways_out_are_closed(saxon: Saxon, way_out: str, tmp_path: Path) -> None
     file.write_text("<secret/>")
     with pytest.raises(SaxonError):
         saxon.check(way_out.format(file=file, folder=tmp_path))
+
+
+_ELSEWHERE = """
+import threading
+from demaq.xquery.saxon import Saxon
+
+def elsewhere(work):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+
+engines = []
+for _ in range(3):
+    engines.append(Saxon())
+    elsewhere(engines.clear)
+    elsewhere(lambda: engines.append(Saxon()))
+    engines.clear()
+print(Saxon().items("1 + 1")[0])
+"""
+
+
+def test_whoever_gives_an_engine_up_need_not_have_made_it() -> None:
+    done = subprocess.run([sys.executable, "-c", _ELSEWHERE], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr[:1000]
