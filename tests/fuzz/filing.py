@@ -33,6 +33,7 @@ class Clerk:
     def __init__(self, node: Fuzzed, tally: Tally, chance: Random) -> None:
         self._folder = os.fsencode(node.incoming)
         self._incoming = node.incoming
+        self._incoming.mkdir(parents=True, exist_ok=True)  # the node may not have looked at it yet
         self._tally = tally
         self._chance = chance
         self._count = 0
