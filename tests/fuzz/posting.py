@@ -138,7 +138,7 @@ def soap(caller: Caller, chance: Random) -> None:
     text = chance.choice(samples.ENVELOPES).replace("urn:uuid:1<", f"urn:uuid:{chance.getrandbits(60)}<")
     version = Version.SOAP_11 if Version.SOAP_11.value in text else Version.SOAP_12
     media = chance.choice(_MEDIA) if chance.random() < 0.1 else version.media_type
-    more = {} if chance.random() < 0.8 else {"Prefer": "wait=1"}
+    more = {} if chance.random() < 0.02 else {"Prefer": "wait=1"}  # who says nothing waits for half a minute
     caller.post(chance.choice(("weather", "orders")), spoiled(chance, text, samples.ENVELOPES), media, **more)
 
 
