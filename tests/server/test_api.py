@@ -277,8 +277,9 @@ def test_versions_are_deployed(tmp_path: Path) -> None:
         (archive({"main.demaq": "create queue"}), 422),
         (archive({"main.demaq": f'{APP}\ncreate queue x schema "a.xsd"', "a.xsd": "\x01", "b.xsd": "\x01"}), 422),
         (archive({"big.bin": "0" * (101 * 1024 * 1024)}), 400),
+        (archive({"main.demaq": APP, "": "nameless"}), 400),
     ],
-    ids=["empty", "broken", "damaged", "above", "absolute", "errors", "no schemas", "bomb"],
+    ids=["empty", "broken", "damaged", "above", "absolute", "errors", "no schemas", "bomb", "nameless"],
 )
 def test_archives_that_are_refused(node: Served, content: bytes, status: int) -> None:
     found, problem = ask(node, "/api/versions", "POST", content=content, **ZIP)

@@ -37,13 +37,19 @@ def unpacked(data: bytes, place: Path) -> Path:
 
 
 def _unpack(archive: zipfile.ZipFile, folder: Path) -> None:
-    files = [file for file in archive.infolist() if not file.is_dir()]
+    files = [file for file in archive.infolist() if not file.filename.endswith("/")]
     if len(files) > _MOST_FILES:
         raise ArchiveInvalid(f"the archive has more than {_MOST_FILES:,} files")
     left = _MOST_BYTES
     for file in files:
         place = PurePosixPath(file.filename)
-        if place.is_absolute() or ".." in place.parts or "\\" in file.filename or (file.external_attr >> 28) == 0xA:
+        if (
+            not place.parts
+            or place.is_absolute()
+            or ".." in place.parts
+            or "\\" in file.filename
+            or (file.external_attr >> 28) == 0xA
+        ):
             raise ArchiveInvalid(f"the archive has a file where none may be: {file.filename}")
         target = folder.joinpath(*place.parts)
         target.parent.mkdir(parents=True, exist_ok=True)
