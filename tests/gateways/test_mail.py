@@ -14,10 +14,13 @@ _NOISE = 0.05  # seconds
 
 
 def seconds(data: bytes) -> float:
-    """Of this process, for one letter."""
-    start = time.process_time()
-    assert b"<text>" in read_mail(data, "ada@example.org").body
-    return time.process_time() - start
+    """Of this thread, for one letter, when nothing comes between."""
+    took = []
+    for _ in range(3):
+        start = time.thread_time()
+        assert b"<text>" in read_mail(data, "ada@example.org").body
+        took.append(time.thread_time() - start)
+    return min(took)
 
 
 def grows_with_size(make: Callable[[int], bytes]) -> bool:
