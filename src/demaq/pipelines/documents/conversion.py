@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -12,6 +13,13 @@ from demaq.pipelines.values import Value, ValueType
 
 _INTEGER = re.compile(r"[+-]?\d+")
 _TRUTHS = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class NoValue:
+    """What a document has where a value should be."""
+
+    what: str
 
 
 def convert(value: Any, type_: ValueType) -> Value | None:
@@ -25,10 +33,16 @@ def convert(value: Any, type_: ValueType) -> Value | None:
     """
     if value is None:
         return None
-    if isinstance(value, dict | list):
-        raise ValueError(f"there is {'an object' if isinstance(value, dict) else 'a list'} where a value should be")
+    if isinstance(value, dict | list | NoValue):
+        raise ValueError(f"{_what(value)} where a value should be")
     found: Value | None = _CONVERTERS[type_](value)
     return found
+
+
+def _what(value: dict[str, Any] | list[Any] | NoValue) -> str:
+    if isinstance(value, NoValue):
+        return value.what
+    return "there is an object" if isinstance(value, dict) else "there is a list"
 
 
 def _refused(value: Any, what: str) -> ValueError:

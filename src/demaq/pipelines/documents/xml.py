@@ -5,11 +5,14 @@ from collections.abc import Iterator, Mapping
 
 from lxml import etree
 
+from demaq.pipelines.documents.conversion import NoValue
 from demaq.pipelines.documents.shapes import Collector, Found, Shape
 from demaq.pipelines.values import Value
 
 _DOCTYPE = re.compile(rb"\s*(?:<\?.*?\?>|<!--.*?-->|\s)*<!DOCTYPE", re.DOTALL)
 _DEEPEST = 100
+_SEVERAL = NoValue("there are several elements")
+_NESTED = NoValue("there is an element with others inside")
 
 
 def read_xml(document: str | bytes, shapes: tuple[Shape, ...], _options: Mapping[str, Value]) -> Found:
@@ -17,7 +20,14 @@ def read_xml(document: str | bytes, shapes: tuple[Shape, ...], _options: Mapping
     data = document.encode("utf-8") if isinstance(document, str) else document
     if _DOCTYPE.match(data.removeprefix(b"\xef\xbb\xbf")):
         return Found.broken("document types are not allowed")
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    parser = etree.XMLParser(
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,  # which would cut text in two
+        remove_pis=True,
+    )
     try:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
@@ -53,16 +63,23 @@ def _look(element: "etree._Element", collector: Collector, parent: int | None, d
 
 
 def _fact(shape: Shape, element: "etree._Element", collector: Collector, parent: int | None, depth: int) -> None:
-    values: dict[str, str] = {str(etree.QName(name).localname): value for name, value in element.attrib.items()}
+    attributes = {str(etree.QName(name).localname): value for name, value in element.attrib.items()}
+    children: dict[str, str | NoValue] = {}
     inner = []
     for child in _children(element):
         name = _name(child)
-        if len(child) == 0 and name in shape.names:
-            values.setdefault(name, child.text or "")
-        else:
+        is_value = name in shape.names and not (len(child) and collector.shape(name))
+        if is_value:
+            children[name] = _SEVERAL if name in children else _value(child)
+        if len(child) or not is_value:
             inner.append(child)
+    values = {**children, **attributes}
     if not values and not inner and len(shape.names) == 1:
         values[shape.names[0]] = element.text or ""
     number = collector.add(shape, values, parent, line=element.sourceline)
     for child in inner:
         _look(child, collector, number, depth + 1)
+
+
+def _value(child: "etree._Element") -> str | NoValue:
+    return _NESTED if len(child) else child.text or ""

@@ -60,6 +60,22 @@ def test_elements_are_facts() -> None:
     }
 
 
+def test_comments_are_no_part_of_values() -> None:
+    document = b"<gE time='1'><code>Go<!-- of the home team -->a<?tv replay?>l</code><!-- end --></gE>"
+    assert read(document, Format.XML) == Found({"gE": [(1, "Goal")]})
+
+
+def test_an_attribute_counts_before_an_element() -> None:
+    assert read(b"<gE code='Goal'><code>Foul</code><code/></gE>", Format.XML) == Found({"gE": [(None, "Goal")]})
+
+
+def test_an_element_with_a_fact_is_no_value_of_another() -> None:
+    customer = Shape("customer", ("name", "parentId"), (TEXT, INTEGER))
+    order = Shape("order", ("uid", "customer"), (INTEGER, TEXT))
+    document = b"<order><customer><name>Ada</name></customer></order>"
+    assert read(document, Format.XML, order, customer) == Found({"order": [(1, None)], "customer": [("Ada", 1)]})
+
+
 def test_children_of_the_root_are_facts_if_no_element_is_called_like_the_relation() -> None:
     document = "<events><event><time>1</time><code>Goal</code></event><event code='Foul'/><!-- --></events>"
     assert read(document, Format.XML).facts == {"gE": [(1, "Goal"), (None, "Foul")]}
@@ -148,6 +164,16 @@ def test_documents_that_cannot_be_read(document: str | bytes, format_: Format, p
             ],
         ),
         ("<e>\n<gE time='x'/>\n<gE time='2'/></e>", Format.XML, [Problem(2, "`time` of `gE`: 'x' is no integer")]),
+        (
+            "<e>\n<gE><code>a</code><code>b</code></gE>\n<gE time='2'/></e>",
+            Format.XML,
+            [Problem(2, "`code` of `gE`: there are several elements where a value should be")],
+        ),
+        (
+            "<e>\n<gE><code>own <b>goal</b></code></gE>\n<gE time='2'/></e>",
+            Format.XML,
+            [Problem(2, "`code` of `gE`: there is an element with others inside where a value should be")],
+        ),
         (
             'gE("x", 1).\ngE(1).\ngE(2, y).\nq(x) :- gE(x, _).\ngE(2, "").',
             Format.DATALOG,
