@@ -12,6 +12,7 @@ from demaq.pipelines.plan.numbers import DIGITS, LARGEST, SMALLEST, exact, plain
 from demaq.pipelines.values import Value, ValueType
 
 _INTEGER = re.compile(r"[+-]?\d+")
+_HALF = re.compile("[\ud800-\udfff]")
 _TRUTHS = {"true": True, "false": False}
 
 
@@ -55,8 +56,15 @@ def _any(value: Any) -> Value | None:
         return float(value)
     if isinstance(value, int) and not isinstance(value, bool) and not SMALLEST <= value <= LARGEST:
         return _double(value)
-    found: Value | None = value
+    found: Value | None = _whole(value) if isinstance(value, str) else value
     return found
+
+
+def _whole(text: str) -> str:
+    """JSON can have half of a character, which nothing else can."""
+    if not text.isascii() and _HALF.search(text):
+        raise _refused(text, "text, since it has half of a character")
+    return text
 
 
 def _text(value: Any) -> str:
@@ -64,7 +72,7 @@ def _text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, date):  # a datetime is one
         return value.isoformat()
-    return value if isinstance(value, str) else str(value)
+    return _whole(value) if isinstance(value, str) else str(value)
 
 
 def _boolean(value: Any) -> bool:

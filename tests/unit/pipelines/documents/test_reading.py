@@ -163,6 +163,11 @@ def test_documents_that_cannot_be_read(document: str | bytes, format_: Format, p
                 Problem(5, "it is no CSV from here on: unexpected end of data"),
             ],
         ),
+        (
+            '[{"time": 2, "code": "\\ud83d\\ude00"},\n{"code": "G\\ud83dl"}]',
+            Format.JSON,
+            [Problem(2, "[1]: `code` of `gE`: 'G\\ud83dl' is no text, since it has half of a character")],
+        ),
         ("<e>\n<gE time='x'/>\n<gE time='2'/></e>", Format.XML, [Problem(2, "`time` of `gE`: 'x' is no integer")]),
         (
             "<e>\n<gE><code>a</code><code>b</code></gE>\n<gE time='2'/></e>",
@@ -332,6 +337,11 @@ def test_numbers_that_are_too_large_are_told(number: object) -> None:
     found = read_document(json.dumps([{"x": number}, {"x": "1.5"}]), Format.JSON, [shape])
     assert found.facts == {"p": [(Decimal("1.5"),)]}
     assert len(found.problems) == 1
+
+
+@pytest.mark.parametrize("type_", [ANY, TEXT])
+def test_text_that_nobody_can_write_is_told(type_: ValueType) -> None:
+    assert read(r'[{"x": "\udc00"}]', Format.JSON, Shape("p", ("x",), (type_,))).facts == {}
 
 
 def test_an_integer_that_is_no_double_is_told() -> None:
