@@ -15,6 +15,7 @@ from demaq.pipelines.printer import print_value
 from demaq.pipelines.values import Value
 from demaq.pipelines.vocabulary import META, OF_ONE_RELATION, Format
 
+_BOTH_ENDS = "\r\n"  # of lines: a field that has one of them is put between quotes
 _EXACT = Context(prec=MAX_PREC)  # no digit is lost
 
 Numbered = tuple[int, Row]
@@ -142,16 +143,23 @@ def text_of(value: Value | None) -> str:
 
 def _csv(rows: Iterable[Numbered], shapes: Sequence[Shape], options: Mapping[str, Value]) -> Iterator[str]:
     (shape,) = shapes
-    output = io.StringIO()
-    writer = csv.writer(output, delimiter=str(options.get("delimiter", ",")), lineterminator="\n")
     if options.get("header") is not False:
-        writer.writerow(shape.names)
-    for _, row in rows:
-        writer.writerow([text_of(value) for value in row])
-        yield output.getvalue()
+        yield from csv_lines([shape.names], options)
+    yield from csv_lines(([text_of(value) for value in row] for _, row in rows), options)
+
+
+def csv_lines(rows: Iterable[Iterable[str]], options: Mapping[str, Value]) -> Iterator[str]:
+    """
+    >>> list(csv_lines([["a", "b\\r"], ["c,d", ""]], {}))
+    ['a,"b\\r"\\n', '"c,d",\\n']
+    """
+    output = io.StringIO()
+    writer = csv.writer(output, delimiter=str(options.get("delimiter", ",")), lineterminator=_BOTH_ENDS)
+    for row in rows:
+        writer.writerow(row)
+        yield output.getvalue().removesuffix(_BOTH_ENDS) + "\n"
         output.seek(0)
         output.truncate()
-    yield output.getvalue()
 
 
 # XML

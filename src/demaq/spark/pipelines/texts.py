@@ -3,8 +3,6 @@
 The text is the same, to the byte, as if it were written fact by fact.
 """
 
-import csv
-import io
 import json
 import os
 import shutil
@@ -21,7 +19,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, Row
 
 from demaq.pipelines.documents import Shape
-from demaq.pipelines.documents.writing import json_value, text_of
+from demaq.pipelines.documents.writing import csv_lines, json_value, text_of
 from demaq.pipelines.program import Endpoint
 from demaq.pipelines.running.goals import appearing, is_one_file
 from demaq.pipelines.running.order import TEXT
@@ -180,14 +178,8 @@ def around(endpoint: Endpoint, shape: Shape) -> tuple[str, str, str]:
     """What stands before, between and behind the texts of facts."""
     if endpoint.format is Format.CSV:
         has_names = endpoint.options.get("header") is not False
-        return _csv_line(shape.names, endpoint) if has_names else "", "", ""
+        return "".join(csv_lines([shape.names], endpoint.options)) if has_names else "", "", ""
     return ("", "", "") if endpoint.options.get("lines") else ("[", ",", "\n]\n")
-
-
-def _csv_line(values: Iterable[str], endpoint: Endpoint) -> str:
-    output = io.StringIO()
-    csv.writer(output, delimiter=str(endpoint.options.get("delimiter", ",")), lineterminator="\n").writerow(values)
-    return output.getvalue()
 
 
 class Writer:
@@ -264,7 +256,7 @@ class Writer:
         is_plain = delimiter.isascii() and not any(has_any(text, special) for text in texts)
         if not is_plain or (len(texts) == 1 and _has_blank(texts[0])):
             rows = zip(*(text.to_pylist() for text in texts), strict=True)
-            return "".join(_csv_line(row, self._endpoint) for row in rows)
+            return "".join(csv_lines(rows, self._endpoint.options))
         pieces: list[Any] = []
         for at, text in enumerate(texts):
             pieces += [delimiter, text] if at else [text]

@@ -324,6 +324,13 @@ def test_several_relations_in_one_document() -> None:
     assert json.loads(written(facts, Format.JSON, (EVENT, ORDER), {"lines": True}))["order"] == [{"id": 7, "uid": 1}]
 
 
+@pytest.mark.parametrize("text", ["\r", "a\rb", "a\r\nb", "\n", '"', " a\tb "])
+@pytest.mark.parametrize("format_", [Format.JSON, Format.CSV, Format.DATALOG])
+def test_text_is_written_as_it_can_be_read(format_: Format, text: str) -> None:
+    facts: dict[str, list[tuple[Any, ...]]] = {"gE": [(1, text), (2, "b")]}
+    assert read(written(facts, format_, (EVENT,)), format_) == Found(facts)
+
+
 def test_nulls_are_written_as_what_is_missing() -> None:
     facts: dict[str, list[tuple[Any, ...]]] = {"gE": [(None, "Goal")]}
     assert json.loads(written(facts, Format.JSON, (EVENT,))) == [{"time": None, "code": "Goal"}]
