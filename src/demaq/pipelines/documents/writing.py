@@ -10,6 +10,7 @@ from itertools import chain, groupby, islice
 from operator import itemgetter
 from xml.sax.saxutils import escape
 
+from demaq.drawing.text import clean
 from demaq.pipelines.documents.shapes import Row, Shape
 from demaq.pipelines.printer import print_value
 from demaq.pipelines.values import Value
@@ -170,9 +171,13 @@ def _xml(rows: Iterable[Numbered], shapes: Sequence[Shape], _options: Mapping[st
     for number, row in rows:
         shape = shapes[number]
         fields = zip(shape.names, row, strict=True)
-        inside = "".join(f"<{name}>{escape(text_of(value))}</{name}>" for name, value in fields if value is not None)
+        inside = "".join(f"<{name}>{_xml_text(value)}</{name}>" for name, value in fields if value is not None)
         yield f"  <{shape.relation}>{inside}</{shape.relation}>\n"
     yield "</facts>\n"
+
+
+def _xml_text(value: Value) -> str:
+    return escape(clean(text_of(value)), {"\r": "&#13;"})
 
 
 # Datalog

@@ -325,10 +325,15 @@ def test_several_relations_in_one_document() -> None:
 
 
 @pytest.mark.parametrize("text", ["\r", "a\rb", "a\r\nb", "\n", '"', " a\tb "])
-@pytest.mark.parametrize("format_", [Format.JSON, Format.CSV, Format.DATALOG])
+@pytest.mark.parametrize("format_", [Format.JSON, Format.CSV, Format.XML, Format.DATALOG])
 def test_text_is_written_as_it_can_be_read(format_: Format, text: str) -> None:
     facts: dict[str, list[tuple[Any, ...]]] = {"gE": [(1, text), (2, "b")]}
     assert read(written(facts, format_, (EVENT,)), format_) == Found(facts)
+
+
+def test_characters_that_xml_cannot_have_are_replaced() -> None:
+    facts: dict[str, list[tuple[Any, ...]]] = {"gE": [(1, "\0a\x0b\uffff\t")]}
+    assert read(written(facts, Format.XML, (EVENT,)), Format.XML).facts == {"gE": [(1, "\ufffda\ufffd\ufffd\t")]}
 
 
 def test_nulls_are_written_as_what_is_missing() -> None:
