@@ -1,5 +1,6 @@
 """Facts, rules and queries."""
 
+from demaq.pipelines.errors import PipelineSyntaxError
 from demaq.pipelines.parser.atoms import atom
 from demaq.pipelines.parser.core import Parser
 from demaq.pipelines.parser.expressions import expression
@@ -21,13 +22,19 @@ from demaq.pipelines.tree import (
 from demaq.pipelines.vocabulary import COMPARISONS, TESTS
 
 _OPPOSITES = "comparisons have their own opposite: `!=` of `=`, `>=` of `<`"
+_FOREIGN = {"<>": "!=", "=>": ">=", "=<": "<=", "===": "==", "!==": "!="}
+_STATEMENT = "a fact, a rule, a query or an annotation"
+_BETWEEN = "conditions are separated by commas, and a rule ends with `.`"
+_OR = "for `or`, write two rules with the same head"
 _ENDS = "a fact, a rule or a query ends with `.`"
 
 
 def rule(p: Parser) -> Statement:
     """`head.`, or `head :- body.`"""
     start = p.peek().start
-    head = atom(p, "a fact, a rule, a query or an annotation")
+    if p.at("/"):
+        p.fail_expected(_STATEMENT, help="comments start with `%`")
+    head = atom(p, _STATEMENT)
     if not p.accept(":-"):
         if p.at(":", ":=", "=", "<", "-"):
             p.fail_expected("`:-` or `.`", help="a rule is written `head(x) :- body(x).`")
@@ -36,7 +43,7 @@ def rule(p: Parser) -> Statement:
     body = [_condition(p)]
     while p.accept(","):
         body.append(_condition(p))
-    end(p, "`,` or `.`", help="conditions are separated by commas, and a rule ends with `.`")
+    end(p, "`,` or `.`", help=_OR if p.at("or") else _BETWEEN)
     return Rule(p.span(start), head, tuple(body))
 
 
@@ -68,6 +75,8 @@ def _condition(p: Parser) -> Condition:
 
 def _negation(p: Parser) -> Condition:
     start = p.take().start
+    if p.at("not"):
+        p.fail_expected("a relation", help="what is not not so is so: write `p(x)`")
     if p.at("("):
         p.fail_expected("a relation", help="write `not p(x)`, without parentheses around the relation")
     if p.follows(*COMPARISONS):
@@ -108,7 +117,7 @@ def _comparison(p: Parser) -> Condition:
     if p.at(":="):
         p.fail_expected("a comparison", help="only a variable gets a value by `:=`; to compare, use `=`")
     if p.at(*COMPARISONS):
-        operator = p.take().text
+        operator = _operator(p)
         right = expression(p)
         if p.at(*COMPARISONS):
             p.fail_expected("`,` or `.`", help="a comparison has two sides: write two, with a comma between them")
@@ -118,3 +127,13 @@ def _comparison(p: Parser) -> Condition:
     return p.fail_expected(
         "a comparison", help="a condition is a relation, `not` a relation, a comparison, or `x := …`"
     )
+
+
+def _operator(p: Parser) -> str:
+    """Not one of another language, of which the first half is one of ours."""
+    operator, after = p.take(), p.peek()
+    meant = _FOREIGN.get(operator.text + after.text)
+    if meant is not None and after.start == operator.end:
+        written = p.lexer.span(operator.start, after.end)
+        raise PipelineSyntaxError(f"there is no operator `{written.text}`", written, help=f"write `{meant}`")
+    return operator.text
