@@ -13,6 +13,7 @@ from demaq.pipelines.documents.places import line_of_constant, with_lines
 from demaq.pipelines.documents.shapes import Collector, Found, Place, Shape, shown
 from demaq.pipelines.values import Value, ValueType
 
+_MORE = "Extra data"  # as the decoder calls it
 _DEEPEST = 100  # objects and lists inside one another
 
 
@@ -22,7 +23,7 @@ def read_json(document: str | bytes, shapes: tuple[Shape, ...], _options: Mappin
     try:
         data = (_EXACT if exact else _DECODER).decode(document)
     except json.JSONDecodeError as error:
-        return Found.broken(f"it is no JSON: {error.msg} in column {error.colno}", error.lineno)
+        return Found.broken(f"it is no JSON: {error.msg} in column {error.colno}{_advice(error)}", error.lineno)
     except (ValueError, RecursionError) as error:
         return Found.broken(f"it is no JSON that can be read: {error}", line_of_constant(document))
     collector = Collector(shapes)
@@ -36,6 +37,11 @@ def read_json(document: str | bytes, shapes: tuple[Shape, ...], _options: Mappin
     if collector.found.problems:
         collector.found.problems = with_lines(collector.found.problems, document)
     return collector.found
+
+
+def _advice(error: json.JSONDecodeError) -> str:
+    begins_a_line = error.msg == _MORE and error.lineno > 1 and error.colno == 1
+    return "; if each line is a message, write `lines` behind the name of the file" if begins_a_line else ""
 
 
 def _no_number(name: str) -> Any:

@@ -115,6 +115,11 @@ def test_facts_are_facts(document: str) -> None:
             Problem(2, "it is no JSON that can be read: NaN is no number in JSON"),
         ),
         ("[" * 100_000, Format.JSON, Problem(None, "it is no JSON that can be read: maximum recursion depth")),
+        (
+            '{"time": 1}\n{"time": 2}',
+            Format.JSON,
+            Problem(2, "it is no JSON: Extra data in column 1; if each line is a message, write `lines` behind"),
+        ),
         (b"\xff{}", Format.JSON, Problem(1, "it is not UTF-8: byte 0 cannot be read")),
         (b'[{"time": 1},\n{"code": "\xe4"}]', Format.JSON, Problem(2, "it is not UTF-8: byte 24 cannot be read")),
         (b"\xef\xbb\xbftime,code\n1,Goal\n2,\xe4\n", Format.CSV, Problem(3, "it is not UTF-8: byte ")),
