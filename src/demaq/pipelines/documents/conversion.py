@@ -11,7 +11,7 @@ from typing import Any
 from demaq.pipelines.plan.numbers import DIGITS, LARGEST, SMALLEST, exact, plain
 from demaq.pipelines.values import Value, ValueType
 
-_INTEGER = re.compile(r"[+-]?\d+")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")  # Python reads no more than 4300
 _HALF = re.compile("[\ud800-\udfff]")
 _TRUTHS = {"true": True, "false": False}
 
@@ -101,11 +101,18 @@ def _integer(value: Any) -> int:
     return value
 
 
+def _numeral(value: Any) -> Any:
+    """Python reads `1_000` and digits of other scripts, which are no numbers elsewhere."""
+    if isinstance(value, str) and ("_" in value or not value.isascii()):
+        raise ValueError(value)
+    return value
+
+
 def _double(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         raise _refused(value, "number")
     try:
-        found = float(value)
+        found = float(_numeral(value))
     except (ValueError, OverflowError) as error:
         raise _refused(value, "number") from error
     return None if math.isnan(found) else found + 0.0  # zero has no sign
@@ -115,8 +122,8 @@ def _decimal(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         raise _refused(value, "decimal")
     try:
-        found = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-    except InvalidOperation as error:
+        found = Decimal(repr(value)) if isinstance(value, float) else Decimal(_numeral(value))
+    except (ValueError, InvalidOperation) as error:
         raise _refused(value, "decimal") from error
     if not found.is_finite():
         raise _refused(value, "decimal")

@@ -361,6 +361,20 @@ def test_text_that_nobody_can_write_is_told(type_: ValueType) -> None:
     assert read(r'[{"x": "\udc00"}]', Format.JSON, Shape("p", ("x",), (type_,))).facts == {}
 
 
+@pytest.mark.parametrize("type_", [INTEGER, DOUBLE, ValueType.DECIMAL, ValueType.NUMBER])
+@pytest.mark.parametrize("text", ["1_000", "\u0661\u0662"])
+def test_numbers_of_python_alone_are_told(type_: ValueType, text: str) -> None:
+    found = read(json.dumps([{"x": text}, {"x": " 12 "}]), Format.JSON, Shape("p", ("x",), (type_,)))
+    assert found.facts == {"p": [(12,)]}
+    assert found.problems[0].reason.startswith(f"[0]: `x` of `p`: {text!r} is no ")
+
+
+def test_an_integer_of_thousands_of_digits_is_told() -> None:
+    found = read("time,code\n" + "9" * 5000 + ",a\n2,b\n", Format.CSV)
+    assert found.facts == {"gE": [(2, "b")]}
+    assert found.problems[0].reason.endswith("... is no integer")
+
+
 def test_an_integer_that_is_no_double_is_told() -> None:
     found = read_document(json.dumps([{"x": 10**400}]), Format.JSON, [Shape("p", ("x",), (ValueType.ANY,))])
     assert len(found.problems) == 1
