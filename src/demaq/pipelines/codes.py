@@ -40,6 +40,7 @@ UNKNOWN_ENDING = _error(
 SAME_GOAL = _error("DQ1212", "Two goals write the same file.")
 UNKNOWN_SCHEME = _error("DQ1213", "A URI begins with something configured, and does not say its scheme.")
 PATTERN = _error("DQ1214", "A goal is a pattern of names.")
+NO_ENDPOINT = _warning("DQ1215", "A URI has a scheme by which nothing can be read, or written.")
 
 # Rules
 UNBOUND = _error("DQ1301", "A variable gets no value.")

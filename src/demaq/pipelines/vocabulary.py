@@ -70,6 +70,9 @@ AUTHORIZATION, DELIMITER, EVERY, KEY = "authorization", "delimiter", "every", "k
 KAFKA = "kafka"
 """The scheme of topics."""
 
+SCHEMES_READ = ("errors", "file", "http", "https", "jdbc", KAFKA, "queue", "spark", "twitter")
+SCHEMES_WRITTEN = ("console", "file", "http", "https", "jdbc", KAFKA, "queue", "spark", "twitter")
+
 # The options of an endpoint, and what type their values have; None for a word that stands alone.
 ENDPOINT_OPTIONS = MappingProxyType(
     {

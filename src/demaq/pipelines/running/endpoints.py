@@ -32,7 +32,7 @@ from demaq.pipelines.running.parts import named
 from demaq.pipelines.running.queues import Queues
 from demaq.pipelines.running.report import SHOWN, Wrong
 from demaq.pipelines.running.topics import Topics, records
-from demaq.pipelines.vocabulary import KAFKA, KEY, Format
+from demaq.pipelines.vocabulary import KAFKA, KEY, SCHEMES_READ, SCHEMES_WRITTEN, Format
 
 FILE, CONSOLE, JDBC, SPARK, QUEUE = "file", "console", "jdbc", "spark", "queue"
 DOCUMENTS = (Format.JSON, Format.CSV, Format.XML, Format.DATALOG)
@@ -41,9 +41,6 @@ SERVICES = ("http", "https", "twitter")
 
 ERRORS = "errors"
 """What could not be read of all other sources, and of enrichers."""
-
-_READ = (ERRORS, FILE, *SERVICES, JDBC, KAFKA, QUEUE, SPARK)
-_WRITTEN = (CONSOLE, FILE, *SERVICES, JDBC, KAFKA, QUEUE, SPARK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +90,7 @@ class Endpoints:
     def check(self) -> None:
         """Can all of them be read and written? Nothing has been done yet."""
         for node in self.incoming:
-            self._check(node.endpoint, _READ, "read")
+            self._check(node.endpoint, SCHEMES_READ, "read")
             if node.endpoint.scheme == QUEUE:
                 self.queues_of(node)
             if node.endpoint.scheme == KAFKA:
@@ -103,7 +100,7 @@ class Endpoints:
                     f"`{node.endpoint.shown}` is for `@from`: errors belong to no message but their own"
                 )
         for number, sink in enumerate(self.program.sinks):
-            self._check(sink.endpoint, _WRITTEN, "written")
+            self._check(sink.endpoint, SCHEMES_WRITTEN, "written")
             if sink.endpoint.scheme == QUEUE:
                 if sink.endpoint.format is not Format.XML:
                     raise PipelineFailed(f"`{sink.endpoint.shown}` takes XML, and not {sink.endpoint.format.value}")
@@ -158,7 +155,7 @@ class Endpoints:
 
     def names(self, node: Source | Enricher) -> list[str]:
         """The files that are there now."""
-        self._check(node.endpoint, _READ, "read")
+        self._check(node.endpoint, SCHEMES_READ, "read")
         if node.endpoint.scheme != FILE:
             return []
         try:
