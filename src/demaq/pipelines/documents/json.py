@@ -14,6 +14,7 @@ from demaq.pipelines.documents.shapes import Collector, Found, Place, Shape, sho
 from demaq.pipelines.values import Value, ValueType
 
 _MORE = "Extra data"  # as the decoder calls it
+_DIGITS = "integer string conversion"
 _DEEPEST = 100  # objects and lists inside one another
 
 
@@ -25,7 +26,7 @@ def read_json(document: str | bytes, shapes: tuple[Shape, ...], _options: Mappin
     except json.JSONDecodeError as error:
         return Found.broken(f"it is no JSON: {error.msg} in column {error.colno}{_advice(error)}", error.lineno)
     except (ValueError, RecursionError) as error:
-        return Found.broken(f"it is no JSON that can be read: {error}", line_of_constant(document))
+        return Found.broken(f"it is no JSON that can be read: {_reason(error)}", line_of_constant(document))
     collector = Collector(shapes)
     objects = data if isinstance(data, list) else [data]
     for number, each in enumerate(objects):
@@ -42,6 +43,11 @@ def read_json(document: str | bytes, shapes: tuple[Shape, ...], _options: Mappin
 def _advice(error: json.JSONDecodeError) -> str:
     begins_a_line = error.msg == _MORE and error.lineno > 1 and error.colno == 1
     return "; if each line is a message, write `lines` behind the name of the file" if begins_a_line else ""
+
+
+def _reason(error: ValueError | RecursionError) -> str:
+    """What Python says of numbers is advice to those who write programs."""
+    return "a number has thousands of digits" if _DIGITS in str(error) else str(error)
 
 
 def _no_number(name: str) -> Any:

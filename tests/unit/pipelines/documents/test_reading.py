@@ -114,6 +114,7 @@ def test_facts_are_facts(document: str) -> None:
             Format.JSON,
             Problem(2, "it is no JSON that can be read: NaN is no number in JSON"),
         ),
+        ("9" * 5000, Format.JSON, Problem(None, "it is no JSON that can be read: a number has thousands of digits")),
         ("[" * 100_000, Format.JSON, Problem(None, "it is no JSON that can be read: maximum recursion depth")),
         (
             '{"time": 1}\n{"time": 2}',
