@@ -24,7 +24,9 @@ from demaq.spark.source import register
 
 _TAKEN_LINES = 5  # of Spark's own words, when it does not start
 _REASON = re.compile(
-    r"""^(?:Exception in thread "[^"]*" |Caused by: |: )?[\w.$]+(?:Exception|Error): (.*\S)""", re.MULTILINE
+    r"""(?:^(?:Exception in thread "[^"]*" |Caused by: |: )?[\w.$]+(?:Exception|Error)"""
+    r"""| ERROR \w+: Application has been killed\. Reason): (.*\S)""",
+    re.MULTILINE,
 )
 _FRAME = re.compile(r"\s+(at |\.\.\. \d+ more)")
 _STOPPED = "somebody has stopped it"
@@ -104,6 +106,8 @@ def _reasons(error: Exception, said: str) -> list[str]:
     ['Set it.']
     >>> _reasons(ValueError("no port"), "Too small maximum heap")
     ['no port', 'Too small maximum heap']
+    >>> _reasons(ValueError("stopped"), "12:00 ERROR Backend: Application has been killed. Reason: No master!")
+    ['No master!']
     """
     reasons = [found[1] for found in _REASON.finditer(f"{said}\n{error}")]
     lines = [line for line in said.splitlines() if not _FRAME.match(line)]
