@@ -68,12 +68,12 @@ def test_refused_rows_may_fail_all(spark: SparkSession, tmp_path: Path) -> None:
     with postgres() as url:
         node(tmp_path, url).close()
         rows = spark.createDataFrame([("<m/>",), (None,), ("no XML",)], "body string")
-        target = rows.write.format("demaq").mode("append").options(store=url, queue="work", query="load")
+        target = rows.write.format("demaq").mode("append").options(store=url, queue="work", query="load", batch=1)
         with pytest.raises(PySparkException, match="2 rows were refused, so none came in"):
             target.option("onRefused", "fail").save()
         assert messages(url) == []
         for _ in range(2):
-            target.options(onRefused="log", batch=1).save()
+            target.option("onRefused", "log").save()
         assert [message.queue for message in messages(url)].count("work") == 1
         assert len(messages(url)) == 3
 
@@ -93,6 +93,7 @@ def test_refused_rows_may_fail_all(spark: SparkSession, tmp_path: Path) -> None:
         ({"queue": "work"}, "body string, target string", "`target` is for messages in echo queues"),
         ({"queue": "work"}, "body string, flag map<string,string>", "has no type that a property can have"),
         ({"queue": "work", "onRefused": "ignore"}, "body string", "the option `onRefused` is `fail` or `log`"),
+        ({"queue": "work", "query": "load"}, "body string", "number the batches of a query with the option `batch`"),
         ({"queue": "work", "table": "messages"}, "body string", "has no option `table` here"),
     ],
 )

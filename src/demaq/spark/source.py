@@ -83,7 +83,13 @@ class DemaqSource(DataSource):
     # Writing
 
     def writer(self, schema: StructType, overwrite: bool) -> LogWriter:
-        return LogWriter(self._target(schema, overwrite), self._number("batch", 0) or 0)
+        target, batch = self._target(schema, overwrite), self._number("batch")
+        if target.query is not None and batch is None:
+            raise SourceInvalid(
+                "number the batches of a query with the option `batch`: those that the store has already do not come "
+                "in again; without the option `query`, every write comes in"
+            )
+        return LogWriter(target, batch or 0)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> LogStreamWriter:
         if "query" not in self.options:
