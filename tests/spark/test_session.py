@@ -3,10 +3,14 @@
 import re
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from demaq.spark.session import SparkUnavailable, session_at
+from demaq.cli import main
+from demaq.spark.session import SparkUnavailable, check_java, session_at
 
 MASTERS = """
 from demaq.spark.session import session_at
@@ -45,6 +49,29 @@ def test_why_spark_does_not_start_is_told_in_its_words(monkeypatch: pytest.Monke
     )
     assert local.startswith("`local[1]`: Illegal value for config key spark.memory.fraction: For input string")
     assert "\tat " not in done.stdout
+
+
+def test_a_java_that_is_not_where_it_is_said_to_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(SparkUnavailable, match=f"none was found in JAVA_HOME, which is {tmp_path}: install one"):
+        check_java()
+
+
+def test_whoever_waits_for_spark_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "app.demaq").write_text("create queue inbox kind incomingGateway mode persistent", encoding="utf-8")
+    over = threading.Event()
+
+    def wait() -> None:
+        over.wait()
+        raise SparkUnavailable("that is enough")
+
+    monkeypatch.setattr("demaq.spark.session.check_java", wait)
+    store = f"sqlite:///{tmp_path / 'log.db'}"
+    try:
+        done = CliRunner().invoke(main, ["run", str(tmp_path), "--store", store, "--until-idle", "--spark", "local[2]"])
+    finally:
+        over.set()
+    assert "Spark (local[2]): starting\n" in done.output
 
 
 @pytest.mark.parametrize("place", ["mesos://host:5050", "local[0]", "local[1**]", "local[]", "nonsense", "spark://"])

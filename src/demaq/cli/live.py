@@ -36,6 +36,7 @@ class Live:
     def showing(self, node: Node) -> Iterator[None]:
         self._node = node
         self._drawn = time.monotonic()
+        self._tell_of_spark()
         try:
             yield
         finally:
@@ -49,7 +50,7 @@ class Live:
             self._draw()
 
     def _tell_of_spark(self) -> None:
-        """Say when Spark begins to take part, and when it cannot."""
+        """Say when Spark starts, when it begins to take part, and when it cannot."""
         spark = None if self._node is None or self._is_quiet else self._node.spark
         if spark is None or spark["state"] == self._spark:
             return

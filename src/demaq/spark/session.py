@@ -177,7 +177,10 @@ def check_java() -> None:
     try:
         told = subprocess.run([java or "java", "-version"], capture_output=True, text=True, check=True).stderr
     except (OSError, subprocess.CalledProcessError) as error:
-        raise SparkUnavailable(f"Spark needs Java {_OLDEST_JAVA} or newer, and none was found: {advice}") from error
+        where = f" in JAVA_HOME, which is {home}" if home else ""
+        raise SparkUnavailable(
+            f"Spark needs Java {_OLDEST_JAVA} or newer, and none was found{where}: {advice}"
+        ) from error
     version = _VERSION.search(told)
     if version is None or int(version[1]) < _OLDEST_JAVA:
         raise SparkUnavailable(f"Spark needs Java {_OLDEST_JAVA} or newer; {java} is older: {advice}")
