@@ -86,18 +86,6 @@ def registrar(running: Running) -> None:
         running.advance(days=400)
 
 
-@pytest.mark.parametrize("example", [procurement, registrar], ids=lambda example: str(example.__name__))
-def test_examples_give_the_same_log(example: Callable[[Running], None]) -> None:
-    plan = plan_at(EXAMPLES / example.__name__)
-    here = log_of_run(plan, "memory:", None, 256, example)
-    with places() as urls:
-        for url in urls.values():
-            executor = on_spark(url)
-            assert log_of_run(plan, url, executor, 16, example) == here
-            assert executor.tally.failed_jobs == 0, executor.tally.last_failure
-            assert executor.tally.spark > 100
-
-
 def test_on_postgresql_new_messages_do_not_pass_through_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
     bodies: list[str] = []
     with postgres() as url:
