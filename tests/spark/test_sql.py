@@ -80,7 +80,11 @@ def test_views_go_together(spark: Any, url: str) -> None:
     [
         ("selec 1", "error: Syntax error at or near 'selec'"),
         ("select nothing from messages", "name `nothing` cannot be resolved"),
-        ("select * from nowhere", "The table or view `nowhere` cannot be found"),
+        (
+            "select * from message",
+            "error: there is no view `message`: did you mean `messages`? The views are `causes`, ",
+        ),
+        ("select * from work natural join nowhere.there", "there is no view `nowhere.there`: the views are `causes`, "),
         ("select cast('x' as int)", "'x'"),
     ],
 )

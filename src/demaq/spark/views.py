@@ -11,7 +11,7 @@ from py4j.java_gateway import is_instance_of
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from demaq.diagnostics import DemaqError
+from demaq.diagnostics import DemaqError, did_you_mean
 from demaq.engine.versions import latest_plan
 from demaq.spark.reader import opened
 from demaq.spark.source import activate, register
@@ -26,6 +26,7 @@ _SCAN = "RelationV2["
 _PLANS = "org.apache.spark.sql.catalyst.plans.logical"
 _LOOKING = ("Show", "Describe", "Explain")  # commands that change nothing
 _DOING = ("InsertIntoDir", "UnresolvedExecuteImmediate", "Call")  # what Spark does not take for commands, but is
+_UNKNOWN = "TABLE_OR_VIEW_NOT_FOUND"
 _LOGGER = "SQLQueryContextLogger"
 _CODE = re.compile(r"^\[[\w.]+\]\s*")
 _STATE = re.compile(r"\s*SQLSTATE:.*$", re.DOTALL)
@@ -88,7 +89,7 @@ def answer(spark: SparkSession, url: str, query: str) -> Answer:
         _check(own, query)
         found = _asked(own, url, query).toArrow()
     except PySparkException as error:
-        raise QueryFailed(said(str(error))) from error
+        raise QueryFailed(_unknown_view(error, url) or said(str(error))) from error
     finally:
         logging.getLogger(_LOGGER).disabled = False
         activate(spark)
@@ -161,6 +162,14 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
 
 def _is_number(type_: str) -> bool:
     return type_.startswith(("int", "uint", "float", "double", "decimal"))
+
+
+def _unknown_view(error: PySparkException, url: str) -> str | None:
+    """Which view was perhaps meant, if a query names one that there is not."""
+    if error.getCondition() != _UNKNOWN:
+        return None
+    name = (error.getMessageParameters() or {})["relationName"].replace("`", "")
+    return f"there is no view `{name}`: {did_you_mean(name, [view.name for view in views_at(url)], 'views')}"
 
 
 def said(text: str) -> str:
