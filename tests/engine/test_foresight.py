@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -100,6 +101,19 @@ if (/strange) then do enqueue <x>{
     running.play("inbox", *["<strange><n>1</n></strange>"] * 10, "<strange><n>x</n></strange>")
     assert running.errors() == []
     assert running.bodies("out") == ["<x>0</x>"] * 10 + ["<x>none</x>"]
+
+
+@pytest.mark.parametrize(("number", "most"), [(1000, 2), (4000, 8)])
+def test_what_many_messages_ask_for_is_fetched_together(tmp_path: Path, number: int, most: int) -> None:
+    """Each asks for something else. The worker of a node and those of Spark evaluate a thousand at a time."""
+    running = Running(plan_from(tmp_path, LOOKUPS), batch=5000)
+    running.play("prices", *(f"<price sku='s{n}'>{n}</price>" for n in range(0, number, 100)))
+    running.send("inbox", *(f"<order><sku>s{n}</sku></order>" for n in range(number)))
+    with patch.object(type(running.base), "find", autospec=True, side_effect=type(running.base).find) as find:
+        running.run()
+    assert find.call_count <= most
+    found = [f"<offer>{n}</offer>" if n % 100 == 0 else "<offer/>" for n in range(number)]
+    assert running.bodies("out") == found
 
 
 @settings(max_examples=scaled(15))
