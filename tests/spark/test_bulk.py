@@ -369,7 +369,7 @@ def test_files_that_cannot_be_loaded_are_told_before_any_is(
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"text": ["<m/>"]}, "need a column `body`"),
+        ({"text": ["<m/>"]}, "there is no column `body`: there is only `text`; `--body` says which one has the XML"),
         ({"body": [7]}, "need a column `body`"),
         ({"body": ["<m/>"], "id": [1]}, "there is no property `id`"),
         ({"body": ["<m/>"], "flag": [[1]]}, "the column `flag` has no type that a property can have"),
@@ -622,6 +622,7 @@ def test_the_command_tells_what_came_in(app: Path, tmp_path: Path) -> None:
 
 def test_the_command_says_what_is_wrong(app: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = jsonl(tmp_path / "rows.jsonl")
+    bodies = jsonl(tmp_path / "bodies.jsonl", [{"bodi": "<m/>", "number": 1}])
     for more, said in (
         (("--bulk", app, "wrk", file), "did you mean `work`?"),
         (("--bulk", app, "outbox", file), "outgoing gateway"),
@@ -629,6 +630,7 @@ def test_the_command_says_what_is_wrong(app: Path, tmp_path: Path, monkeypatch: 
         (("--bulk", app, "work", file, "-p", "numbr=1"), "did you mean `number`?"),
         (("--bulk", app, "work", file, "--spark", "loca"), "`loca` is no place for Spark"),
         (("--bulk", app, "work", file, "--store", "memory:"), "a store in memory"),
+        (("--bulk", app, "work", bodies), "did you mean `bodi`? The columns are `bodi` and `number`; `--body` says"),
         ((app, "work", file, "--again"), "--again is for --bulk"),
         ((app, "work", file, "--load", "x"), "--load is for --bulk"),
         ((app, "work", file, "--queue-column", "x"), "--queue-column is for --bulk"),

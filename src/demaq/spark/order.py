@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 
 import pyarrow as pa
 
-from demaq.diagnostics import DemaqError
+from demaq.diagnostics import DemaqError, did_you_mean
 from demaq.engine.incoming import check_queue, property_type
 from demaq.engine.plan import Plan
 from demaq.files import InputInvalid
@@ -73,6 +73,8 @@ def _check(file: Input, found: Order, plan: Plan) -> None:
         with parquet(file.path) as table:
             columns = arrow_columns(table.schema_arrow)
         columns |= arrow_columns(pa.schema([(name, pa.string()) for name, _ in file.keys]))
+        if found.shape.body_column not in columns:
+            raise InputInvalid(f"`{file.path}`: {_without_body(found.shape.body_column, columns)}")
         try:
             check_columns(columns, found.shape, plan)
         except DemaqError as error:
@@ -82,6 +84,11 @@ def _check(file: Input, found: Order, plan: Plan) -> None:
         _check_first(next(piece.parts(found.longest), None), found, plan)
 
 
+def _without_body(column: str, columns: Collection[str]) -> str:
+    there = did_you_mean(column, columns, "columns")
+    return f"there is no column `{column}`: {there}; `--body` says which one has the XML"
+
+
 def _check_first(part: Part | None, found: Order, plan: Plan) -> None:
     column = found.shape.body_column
     row = None if part is None else next(part.rows(column, found.longest), None)
@@ -89,7 +96,7 @@ def _check_first(part: Part | None, found: Order, plan: Plan) -> None:
         return
     problem = row.problem
     if not problem and column not in row.values:
-        problem = f"there is no column `{column}`: say which one has the XML"
+        problem = _without_body(column, row.values)
     if not problem:
         refusal = incoming(row.values, found.shape, plan, SystemClock().now()).refusal
         problem = "" if refusal is None else refusal.reason
