@@ -38,7 +38,7 @@ from demaq.model import (
     SystemClock,
 )
 from demaq.spark.executor import SparkExecutor
-from demaq.spark.session import session_at
+from demaq.spark.session import SparkUnavailable, session_at
 from demaq.store import (
     Arrived,
     Conflict,
@@ -572,7 +572,9 @@ def _latest(store: Store, plan: Plan) -> Version | None:
 def _executor(store: Store, inline: bool, spark: str, settings: Mapping[str, str]) -> Executor:
     if inline:
         return InlineExecutor(store)
-    session = None if store.url is None else session_at(spark, settings)
+    session = session_at(spark, settings)
+    if store.url is None and session is not None and spark != "auto":
+        raise SparkUnavailable("Spark cannot read a store in memory: use another one, or `off` or `auto` for Spark")
     if store.url is None or session is None:
         return LocalExecutor(store.url)
     return SparkExecutor(store.url, session, forced=spark != "auto")

@@ -57,6 +57,21 @@ def test_a_java_that_is_not_where_it_is_said_to_be(tmp_path: Path, monkeypatch: 
         check_java()
 
 
+def test_a_store_in_memory_is_none_for_spark(tmp_path: Path) -> None:
+    (tmp_path / "app.demaq").write_text("create queue inbox kind incomingGateway mode persistent", encoding="utf-8")
+
+    def run(where: str) -> tuple[int, str]:
+        arguments = ["run", str(tmp_path), "--store", "memory:", "--until-idle", "--spark", where]
+        done = CliRunner().invoke(main, arguments)
+        return done.exit_code, done.output
+
+    status, told = run("local[2]")
+    assert (status, told.startswith("error: Spark cannot read a store in memory: ")) == (2, True)
+    status, told = run("nonsense")
+    assert (status, told.startswith("error: `nonsense` is no place for Spark: ")) == (2, True)
+    assert run("auto")[0] == run("off")[0] == 0
+
+
 def test_whoever_waits_for_spark_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "app.demaq").write_text("create queue inbox kind incomingGateway mode persistent", encoding="utf-8")
     over = threading.Event()
