@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from demaq.language import check
 from demaq.model import EdgeSettings, GatewaySettings, MailSettings, ServerSettings
 from demaq.node import Node
 from demaq.server.serving import ServerRefused, Serving
@@ -34,6 +35,28 @@ def app(tmp_path: Path) -> Path:
 def test_nobody_listens_to_others_without_a_token(app: Path, host: str) -> None:
     with Node(app) as node, pytest.raises(ServerRefused, match="needs a token"):
         Serving(node, EdgeSettings(server=ServerSettings(host=host, port=0)))
+
+
+@pytest.mark.parametrize(
+    "server",
+    [ServerSettings(port=0, address="https://shop.example.org"), ServerSettings(port=0, proxies=("127.0.0.1",))],
+)
+def test_nobody_is_reached_through_a_proxy_without_a_token(app: Path, server: ServerSettings) -> None:
+    with Node(app) as node, pytest.raises(ServerRefused, match="needs a token"):
+        Serving(node, EdgeSettings(server=server))
+
+
+def test_an_address_on_this_machine_needs_no_token(tmp_path: Path) -> None:
+    with served(tmp_path / "app", APP, server=ServerSettings(address="http://localhost:80/")) as node:
+        assert node.serving.address == "http://localhost:80"
+
+
+def test_a_token_that_is_named_and_not_set_leaves_nothing_open(app: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (app / "demaq.toml").write_text('[server]\nport = 0\ntoken = "$SHOP_TOKEN"\n')
+    monkeypatch.delenv("SHOP_TOKEN", raising=False)
+    settings = check(app).application.configuration.edge
+    with Node(app) as node, pytest.raises(ServerRefused, match="`token` below \\[server\\] names is not set"):
+        Serving(node, settings)
 
 
 def test_a_port_that_is_taken_is_told(app: Path) -> None:
@@ -70,8 +93,8 @@ def test_a_port_for_mail_that_is_taken_is_told(app: Path) -> None:
 
 @pytest.mark.parametrize("is_believed", [False, True])
 def test_who_is_passed_on_by_a_proxy_is_known_if_it_is_believed(tmp_path: Path, is_believed: bool) -> None:
-    server = ServerSettings(rate=3, proxies=("127.0.0.1",) if is_believed else ())
-    with served(tmp_path / "app", APP, server=server) as node:
+    server = ServerSettings(rate=3, token="s3cret", proxies=("127.0.0.1",) if is_believed else ())
+    with served(tmp_path / "app", APP, server=server, headers={"authorization": "Bearer s3cret"}) as node:
         answers = [node.post("inbox", "<a/>", x_forwarded_for=f"203.0.113.{number}") for number in range(20)]
         assert all(answer.status_code == 202 for answer in answers) == is_believed
         number = answers[0].json()["id"]

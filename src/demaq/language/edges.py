@@ -68,6 +68,8 @@ def _read(kind: type[Settings], source: Source, table: str, given: Any, report: 
             report.say(codes.CONFIGURATION, where, f"`{key}` is {what}, not {value!r}")
         elif key in _SECRETS:
             found[key] = _secret(key, read, table, source, report)
+            if key == "token":  # of which it matters that it is wanted, though nobody has set it
+                found[key] = found[key] or ""
         else:
             found[key] = _beside(read, key, source)
     return kind(**found)

@@ -11,7 +11,8 @@ LARGEST = 10 * 1024 * 1024
 class ServerSettings:
     """`[server]`: where a node listens, and whom it lets in.
 
-    `token` is a secret that whoever comes has to show; `address` is how others reach the node, if not by host and port.
+    `token` is a secret that whoever comes has to show, and empty if one is wanted and not set; `address` is how others
+    reach the node, if not by host and port.
     """
 
     host: str = "127.0.0.1"

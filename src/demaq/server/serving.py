@@ -8,6 +8,7 @@ import threading
 from contextlib import ExitStack
 from functools import partial
 from types import TracebackType
+from urllib.parse import urlsplit
 
 import uvicorn
 
@@ -21,7 +22,7 @@ from demaq.gateways.secure.sealing import Sealing
 from demaq.gateways.smtp import SmtpTransport
 from demaq.gateways.soap.sending import Calling
 from demaq.logs import logger, tell
-from demaq.model import EdgeSettings
+from demaq.model import EdgeSettings, ServerSettings
 from demaq.node import Node
 from demaq.server.app import application
 from demaq.server.edge import Edge
@@ -221,14 +222,26 @@ class _Transports:
 
 
 def check(settings: EdgeSettings) -> None:
-    """Closed by default: whoever listens to others asks for a token."""
+    """Closed by default: whom others reach asks for a token."""
     server = settings.server
-    if not is_loopback(server.host) and server.token is None:
+    if server.token == "":
+        raise ServerRefused("the variable that `token` below [server] names is not set: set it, or DEMAQ_TOKEN")
+    place = _place_for_others(server)
+    if place is not None and server.token is None:
         raise ServerRefused(
-            f"a server that others reach at {server.host} needs a token: set DEMAQ_TOKEN, or `token` below [server]"
+            f"a server that others reach {place} needs a token: set DEMAQ_TOKEN, or `token` below [server]"
         )
     if (server.certificate is None) != (server.key is None):
         raise ServerRefused("TLS needs both `certificate` and `key` below [server]")
+
+
+def _place_for_others(server: ServerSettings) -> str | None:
+    """Where others reach a node, by itself or by a proxy; None if nobody does."""
+    if not is_loopback(server.host):
+        return f"at {server.host}"
+    if server.address is not None and not is_loopback(urlsplit(server.address).hostname or ""):
+        return f"at {server.address}"
+    return "by `proxies`" if server.proxies else None
 
 
 def is_loopback(host: str) -> bool:
