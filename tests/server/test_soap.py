@@ -9,7 +9,7 @@ import zeep
 from lxml import etree
 
 from demaq.gateways.soap.envelope import Version
-from demaq.model import GatewaySettings
+from demaq.model import GatewaySettings, ServerSettings
 from serving import SOON, Served, Service, served, service
 
 NS = "urn:weather"
@@ -159,6 +159,17 @@ def test_only_the_port_of_a_queue_is_at_its_address(tmp_path: Path) -> None:
             "WeatherPort": f"{node.serving.address}/gateways/weather",
             "Other": "http://other.invalid/",
         }
+
+
+def test_a_node_that_listens_everywhere_is_where_it_was_asked(tmp_path: Path) -> None:
+    server, asked = ServerSettings(host="0.0.0.0", token="s3cret"), {"host": "shop.example.org:8484"}
+    with served(
+        tmp_path / "app", APP, files=files(), server=server, headers={"authorization": "Bearer s3cret"}
+    ) as node:
+        for queue in ("weather", "plain"):
+            found = etree.fromstring(node.client.get(f"/gateways/{queue}?wsdl", headers=asked).content)
+            places = [each.get("location") for each in found.iterfind(".//{*}address")]
+            assert places == [f"http://shop.example.org:8484/gateways/{queue}"]
 
 
 def envelope(body: str, header: str = "", version: Version = Version.SOAP_11) -> bytes:

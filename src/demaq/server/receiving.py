@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -21,6 +22,7 @@ from demaq.server.problems import Problem
 from demaq.server.requests import media_type, whole_body
 
 _XML = ("text/xml", "application/xml")
+_EVERYWHERE = ("0.0.0.0", "::")  # which no address of a node is to others
 
 
 class Receiving:
@@ -76,7 +78,7 @@ class Receiving:
     async def describe(self, request: Request) -> Response:
         """`?wsdl`: the interface of a gateway, with the address of this node; `?file=…` what that imports."""
         queue = self.plan_queue(request)
-        address = f"{self._edge.address}{request.url.path}"
+        address = f"{_reached_at(request, self._edge.address)}{request.url.path}"
         files = {**self._edge.plan.schemas, **self._edge.plan.interfaces}
         port = None if queue.interface is None else queue.interface.port
         if "file" in request.query_params:
@@ -108,6 +110,12 @@ class Receiving:
         if queue is None or queue.kind is not QueueKind.INCOMING_GATEWAY:
             raise Problem(404, f"there is no incoming gateway `{name}`")
         return name
+
+
+def _reached_at(request: Request, address: str) -> str:
+    """The address of the node; as whoever asks has called it, if it listens everywhere and nobody says what it is."""
+    own = urlsplit(address)
+    return f"{own.scheme}://{request.url.netloc}" if own.hostname in _EVERYWHERE else address
 
 
 def _described_by(queue: PlanQueue, files: Mapping[str, str]) -> set[str]:
