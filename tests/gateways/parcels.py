@@ -8,7 +8,7 @@ from gateways.reliable.time_travel import START
 
 
 def parcel(
-    to: str, number: int = 1, body: str = "<a/>", properties: dict[str, str] | None = None, **fields: Any
+    to: str, /, number: int = 1, body: str = "<a/>", properties: dict[str, str] | None = None, **fields: Any
 ) -> Parcel:
     """A message for an address; `fields` are those of its settings, or of the parcel."""
     named = {name: Value("xs:string", text) for name, text in (properties or {}).items()}

@@ -115,6 +115,21 @@ def test_nobody_is_given_cookies(is_public_only: bool) -> None:
     assert not any("cookie" in headers for _, headers, _ in there.got)
 
 
+@pytest.mark.usefixtures("everywhere")
+def test_a_token_is_for_where_messages_usually_go() -> None:
+    with service() as there:
+        usual = there.address.replace("/service", "/usual")
+        places = {usual: True, f"{usual}/below": True, f"{usual}er": False, there.address: False}
+
+        async def send(http: HttpTransport) -> None:
+            for place in places:
+                await http.send(parcel(place, to=usual, token="s3cret"))
+
+        with_transport(send)
+    shown = [headers.get("authorization") for _, headers, _ in there.got]
+    assert shown == ["Bearer s3cret" if is_usual else None for is_usual in places.values()]
+
+
 def test_connections_of_others_are_not_used_for_hosts_that_have_to_be_outside() -> None:
     with service() as there:
 

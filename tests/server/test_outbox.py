@@ -17,7 +17,7 @@ from demaq.gateways.connections import Connections
 from demaq.gateways.interfaces import Interfaces
 from demaq.gateways.lanes import PlainLane
 from demaq.gateways.parcel import Answer, Parcel
-from demaq.model import EdgeSettings, GatewaySettings
+from demaq.model import EdgeSettings, GatewaySettings, ServerSettings
 from demaq.node import Node
 from demaq.store import Store, StoreUnavailable
 from serving import SOON, Service, served, service
@@ -70,6 +70,19 @@ def test_messages_go_out_in_their_order(tmp_path: Path, there: Service) -> None:
     assert headers["content-type"] == "application/xml; charset=utf-8"
     assert body == b"<work>0</work>"
     assert len({headers["idempotency-key"] for _, headers, _ in there.got}) == 30
+
+
+@pytest.mark.parametrize("token", ["s3cret", None])
+def test_another_node_is_shown_its_token(tmp_path: Path, token: str | None) -> None:
+    server, shown = ServerSettings(token="s3cret"), {"authorization": "Bearer s3cret"}
+    with served(tmp_path / "there" / "app", APP, server=server, headers=shown) as other:
+        gateways = settings(f"{other.serving.address}/gateways/jobs", token=token)
+        with served(tmp_path / "here" / "app", APP, gateways=gateways) as node:
+            node.post("jobs", "<job>1</job>")
+            if token is not None:
+                other.until(lambda: other.bodies("jobs") == ["<work>1</work>"])
+            else:
+                node.until(lambda: "answered 401" in "".join(node.bodies("jobErrors")))
 
 
 def test_what_fails_for_a_while_is_tried_again_and_stays_in_order(tmp_path: Path, there: Service) -> None:

@@ -52,11 +52,13 @@ def test_an_address_on_this_machine_needs_no_token(tmp_path: Path) -> None:
 
 
 def test_a_token_that_is_named_and_not_set_leaves_nothing_open(app: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (app / "demaq.toml").write_text('[server]\nport = 0\ntoken = "$SHOP_TOKEN"\n')
     monkeypatch.delenv("SHOP_TOKEN", raising=False)
-    settings = check(app).application.configuration.edge
-    with Node(app) as node, pytest.raises(ServerRefused, match="`token` below \\[server\\] names is not set"):
-        Serving(node, settings)
+    (app / "main.demaq").write_text(f"{APP} create queue out kind outgoingGateway mode persistent")
+    for table in ("server", "gateways.out"):
+        (app / "demaq.toml").write_text(f'[{table}]\ntoken = "$SHOP_TOKEN"\n')
+        settings = check(app).application.configuration.edge
+        with Node(app) as node, pytest.raises(ServerRefused, match=f"`token` below \\[{table}\\] names is not set"):
+            Serving(node, settings)
 
 
 def test_a_port_that_is_taken_is_told(app: Path) -> None:

@@ -59,7 +59,13 @@ def is_allowed(to: str, allow: Sequence[str], usual: str | None = None) -> bool:
 
 def needs_public_address(to: str, allow: Sequence[str], usual: str | None) -> bool:
     """Is a host allowed by a pattern only? Then it must not turn out to be one inside our own network."""
-    return not is_allowed(to, [pattern for pattern in allow if "*" not in _host(pattern)], usual)
+    named = [pattern for pattern in allow if "*" not in _host(pattern)]
+    return not is_allowed(to, named, usual)
+
+
+def is_usual(to: str, usual: str | None) -> bool:
+    """Is it where messages of a gateway go if they do not say anything else, or below that?"""
+    return to == usual or is_allowed(to, (), usual)
 
 
 def is_public(address: str) -> bool:

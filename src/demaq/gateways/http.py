@@ -13,7 +13,7 @@ import httpcore
 import httpx
 
 from demaq.gateways.aside import aside
-from demaq.gateways.destinations import shown
+from demaq.gateways.destinations import is_usual, shown
 from demaq.gateways.json import JsonInvalid, json_to_xml
 from demaq.gateways.outside import Outside
 from demaq.gateways.parcel import Answer, Parcel, Undelivered
@@ -79,12 +79,21 @@ class HttpTransport:
 
     async def _posted(self, parcel: Parcel, body: bytes, headers: Mapping[str, str]) -> _Answered:
         client = self._outside if parcel.is_public_only else self._client
-        request = client.build_request("POST", parcel.to, content=body, headers={**headers, **parcel.headers})
+        all_headers = {**headers, **parcel.headers, **_token(parcel)}
+        request = client.build_request("POST", parcel.to, content=body, headers=all_headers)
         response = await client.send(request, stream=True)
         try:
             return response, await _content(response, parcel.to)
         finally:
             await response.aclose()
+
+
+def _token(parcel: Parcel) -> dict[str, str]:
+    """It is for where messages of a gateway usually go: places that data names do not learn it."""
+    of_interface = None if parcel.port is None else parcel.port.address
+    token = parcel.settings.token
+    is_for_it = token is not None and is_usual(parcel.to, parcel.settings.to or of_interface)
+    return {"authorization": f"Bearer {token}"} if is_for_it else {}
 
 
 class _Transport(httpx.AsyncHTTPTransport):

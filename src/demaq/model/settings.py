@@ -54,7 +54,7 @@ class GatewaySettings:
 
     Outgoing: `to` is where messages go, and `allow` where the property `To` may send them instead. Each attempt may
     take `timeout`; a message that could not be delivered for `patience` becomes an error. Answers of services go into
-    the queue `replies`.
+    the queue `replies`. `token` is shown where messages usually go; it is empty if one is wanted and not set.
 
     Incoming: senders wait for a reply by default for `wait`; one that is `public` asks for no token. What is mailed to
     the address `mail`, and files that are put into `folder`, come in, too.
@@ -67,6 +67,7 @@ class GatewaySettings:
     timeout: timedelta = timedelta(seconds=30)
     patience: timedelta = timedelta(minutes=5)
     replies: str | None = None
+    token: str | None = field(default=None, repr=False)
     wait: timedelta = timedelta(0)
     public: bool = False
     mail: str | None = None

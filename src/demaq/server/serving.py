@@ -226,6 +226,9 @@ def check(settings: EdgeSettings) -> None:
     server = settings.server
     if server.token == "":
         raise ServerRefused("the variable that `token` below [server] names is not set: set it, or DEMAQ_TOKEN")
+    for name, gateway in settings.gateways.items():
+        if gateway.token == "":
+            raise ServerRefused(f"the variable that `token` below [gateways.{name}] names is not set: set it")
     place = _place_for_others(server)
     if place is not None and server.token is None:
         raise ServerRefused(

@@ -9,7 +9,7 @@ from demaq.language.examined import Examined
 from demaq.model import SECURITY, GatewaySettings, Queue, QueueKind
 
 _BOTH = ("security",)
-_OUTGOING = ("to", "allow", "timeout", "patience", "replies")
+_OUTGOING = ("to", "allow", "timeout", "patience", "replies", "token")
 _PLAIN = GatewaySettings()
 
 
