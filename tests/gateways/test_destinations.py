@@ -92,6 +92,7 @@ def test_hosts_that_are_named_may_be_anywhere() -> None:
     assert not needs_public_address("http://a.example/", ["http://a.example/"], None)
     assert not needs_public_address("http://a.example/", ["http://*/"], "http://a.example/")
     assert not needs_public_address("http://a.example/x", ["http://*/", "http://a.example/"], None)
+    assert not needs_public_address("http://user:word@127.0.0.1/", [], "http://user:word@127.0.0.1/")
     assert needs_public_address("http://b.example/", ["http://*.example/", "http://a.example/"], None)
 
 

@@ -60,7 +60,7 @@ def is_allowed(to: str, allow: Sequence[str], usual: str | None = None) -> bool:
 def needs_public_address(to: str, allow: Sequence[str], usual: str | None) -> bool:
     """Is a host allowed by a pattern only? Then it must not turn out to be one inside our own network."""
     named = [pattern for pattern in allow if "*" not in _host(pattern)]
-    return not is_allowed(to, named, usual)
+    return to != usual and not is_allowed(to, named, usual)
 
 
 def is_usual(to: str, usual: str | None) -> bool:
