@@ -14,7 +14,7 @@ import pytest
 from cryptography import x509
 
 from demaq.gateways import outside
-from demaq.gateways.http import HttpTransport, refused
+from demaq.gateways.http import AuthoritiesInvalid, HttpTransport, refused
 from demaq.gateways.parcel import Answer, Parcel, Undelivered
 from gateways.parcels import parcel
 from gateways.secure.people import DAY, curve_key, person
@@ -98,6 +98,19 @@ def test_certificates_are_those_of_the_hosts_that_are_named(tmp_path: Path) -> N
 
         with_transport(send, others)
     assert [headers["host"] for _, headers, _ in there.got] == [f"a.invalid:{port.partition('/')[0]}"] * 2
+
+
+def test_authorities_that_the_environment_names_are_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, _ = certified(tmp_path, "localhost")
+    with service(own) as there:
+        to = f"https://localhost:{there.address.rpartition(':')[2]}"
+        with pytest.raises(Undelivered, match="certificate"):
+            sent(parcel(to))
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "server.pem"))
+        sent(parcel(to))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "nowhere.pem"))
+    with pytest.raises(AuthoritiesInvalid, match=r"nowhere\.pem .*No such file"):
+        sent(parcel(to))
 
 
 @pytest.mark.usefixtures("everywhere")

@@ -1,5 +1,6 @@
 """Messages that go out over HTTP."""
 
+import os
 import socket
 import ssl
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from types import TracebackType
 import httpcore
 import httpx
 
+from demaq.diagnostics import DemaqError
 from demaq.gateways.aside import aside
 from demaq.gateways.destinations import is_usual, shown
 from demaq.gateways.json import JsonInvalid, json_to_xml
@@ -28,12 +30,16 @@ _LONGEST_PAUSE = 3600.0  # seconds that a destination can ask for
 _Answered = tuple[httpx.Response, bytes | None]
 
 
+class AuthoritiesInvalid(DemaqError):
+    """Nobody can be believed, since what says who is cannot be read."""
+
+
 class HttpTransport:
     """Posts messages. Redirections are not followed: an address is what an operator has allowed, or none."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
-        """`tls` says whose certificates are believed, if not those that everybody believes."""
-        tls = tls or httpx.create_ssl_context(trust_env=False)
+        """`tls` says whose certificates are believed, instead of those of `_believed`."""
+        tls = tls or _believed()
         self._client = _client(_Transport(tls))
         self._outside = _client(_Transport(tls, Outside()))
 
@@ -94,6 +100,15 @@ def _token(parcel: Parcel) -> dict[str, str]:
     token = parcel.settings.token
     is_for_it = token is not None and is_usual(parcel.to, parcel.settings.to or of_interface)
     return {"authorization": f"Bearer {token}"} if is_for_it else {}
+
+
+def _believed() -> ssl.SSLContext:
+    """Well-known authorities, or those of `SSL_CERT_FILE` or `SSL_CERT_DIR`; raises `AuthoritiesInvalid`."""
+    try:
+        return httpx.create_ssl_context()
+    except OSError as error:  # of ssl, too
+        file = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
+        raise AuthoritiesInvalid(f"{file} has no certificates of authorities: {error.strerror or error}") from error
 
 
 class _Transport(httpx.AsyncHTTPTransport):
