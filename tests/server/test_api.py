@@ -326,6 +326,21 @@ def _came_in(node: Served) -> int:
     return int(line)
 
 
+@pytest.mark.parametrize(
+    ("queue", "properties"), [("inbox", {}), ("crm", {}), ("later", {"timeout": "PT1H", "target": "crm"})]
+)
+def test_a_message_with_a_key_is_put_in_once(node: Served, queue: str, properties: dict[str, str]) -> None:
+    def put(key: str) -> tuple[int, Any]:
+        message = {"body": "<once/>", "properties": properties}
+        return ask(node, f"/api/queues/{queue}/messages", "POST", json=message, headers={"idempotency-key": key})
+
+    first = put("k1")
+    assert first[0] == 201
+    assert put('"k1"') == first
+    assert put("k2")[1]["id"] > first[1]["id"]
+    assert put("k" * 1001)[0] == 400
+
+
 # Who is let in
 
 

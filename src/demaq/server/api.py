@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from shutil import rmtree
@@ -30,6 +31,7 @@ from demaq.model import Message, Slice
 from demaq.node import DeploymentRefused, RetryRefused, retry
 from demaq.server.archives import ArchiveInvalid, unpacked
 from demaq.server.edge import Edge
+from demaq.server.exchanges import key_of
 from demaq.server.operations import OPERATIONS, Operation
 from demaq.server.parameters import parameters
 from demaq.server.problems import Problem
@@ -87,7 +89,7 @@ class Api:
             raise Problem(422, str(error)) from error
         except PropertyInvalid as error:
             raise Problem(422, str(error)) from error
-        answer = await self._edge.take(incoming)
+        answer = await self._edge.take(replace(incoming, key=key_of(request)))
         if isinstance(answer, MessageRefused):
             raise Problem(422, answer.reason)
         return {"id": answer.message}

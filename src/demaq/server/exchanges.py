@@ -20,7 +20,7 @@ from demaq.store import Arrived
 
 _MALFORMED = 400
 _REFUSED = 422  # it was read, and is not what the queue takes
-_LONGEST_KEY = 1000  # characters
+LONGEST_KEY = 1000  # characters
 _LARGE = 20_000  # characters, from which on a thread is worth its while
 AGAIN = "2"  # seconds, after which somebody may ask for a late reply
 
@@ -110,8 +110,8 @@ def key_of(request: Request) -> str | None:
         return None
     key = key.strip()
     key = key[1:-1] if len(key) > 1 and key[0] == key[-1] == '"' else key
-    if not key or len(key) > _LONGEST_KEY:
-        raise Problem(400, f"an Idempotency-Key has 1 to {_LONGEST_KEY} characters")
+    if not key or len(key) > LONGEST_KEY:
+        raise Problem(400, f"an Idempotency-Key has 1 to {LONGEST_KEY} characters")
     return key
 
 

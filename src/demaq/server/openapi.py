@@ -7,6 +7,7 @@ from typing import Any
 from demaq._version import __version__
 from demaq.engine.shown import COUNTS
 from demaq.model import MessageState, Origin, QueueKind, QueueMode
+from demaq.server.exchanges import LONGEST_KEY
 from demaq.server.operations import OPERATIONS, Operation
 from demaq.store import DeliveryResult
 
@@ -14,6 +15,14 @@ _INTEGER = {"type": "integer"}
 _TEXT = {"type": "string"}
 _TIME = {"type": "string", "format": "date-time"}
 _BOOLEAN = {"type": "boolean"}
+
+
+_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {**_TEXT, "minLength": 1, "maxLength": LONGEST_KEY},
+}
 
 
 @cache
@@ -75,7 +84,7 @@ def _parameters(operation: Operation) -> list[dict[str, Any]]:
         }
         for name, schema in operation.query.items()
     ]
-    return in_path + in_query
+    return in_path + in_query + ([_KEY] if operation.is_keyed else [])
 
 
 def _ref(name: str) -> dict[str, str]:

@@ -11,7 +11,8 @@ _ID = {"type": "integer", "minimum": 1, "maximum": 2**63 - 1}
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """`name` is that of the method of `Api`. `query` and `path_types` are schemas, by the names of parameters;
-    `returns` is the name of a schema; `errors` are the statuses of problems that it may answer with."""
+    `returns` is the name of a schema; `errors` are the statuses of problems that it may answer with. What `is_keyed` is
+    done once for each `Idempotency-Key`."""
 
     name: str
     method: str
@@ -22,6 +23,7 @@ class Operation:
     query: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     path_types: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     takes: str | None = None
+    is_keyed: bool = False
     errors: tuple[int, ...] = ()
 
 
@@ -54,6 +56,7 @@ OPERATIONS = (
         status=201,
         path_types={"queue": _NAME},
         takes="NewMessage",
+        is_keyed=True,
         errors=(400, 404, 415, 422),
     ),
     Operation(
