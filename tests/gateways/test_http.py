@@ -164,6 +164,16 @@ def test_a_host_that_there_is_not() -> None:
 PACKED = gzip.compress(gzip.compress(b"<done/>"))
 
 
+def test_an_answer_may_be_written_as_the_service_says() -> None:
+    with service() as there:
+        there.answers = lambda _number, _body: (
+            200,
+            {"content-type": "text/xml; charset=iso-8859-1"},
+            b"<done>\xe9</done>",
+        )
+        assert sent(parcel(there.address, replies="back")) == Answer("<done>é</done>".encode())
+
+
 def test_nobody_packs_what_they_answer() -> None:
     with service() as there:
         there.answers = lambda number, _body: (

@@ -84,6 +84,11 @@ def test_addresses_are_read_as_they_are_written() -> None:
     assert letter.properties["To"].text.startswith('"Lovelace, Ada" <a@x.org>')
 
 
+def test_xml_may_be_written_as_the_mail_says() -> None:
+    head = b"Content-Type: text/xml; charset=iso-8859-1\r\nContent-Transfer-Encoding: 8bit\r\n\r\n"
+    assert read_mail(head + b"<a>\xe9</a>", "ada@example.org").body == "<a>é</a>".encode()
+
+
 def test_ids_that_are_long_are_different_still() -> None:
     keys = {read_mail(f"Message-ID: <{'x' * size}>\r\n\r\n".encode(), "").key for size in (500, 20_000, 20_001)}
     assert len(keys) == 3

@@ -270,6 +270,20 @@ create rule quiet for one if (/x) then do enqueue . into copies"""
         assert node.client.get("/gateways/other", params={"file": "other.xsd"}).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("type_", "body"),
+    [
+        ("text/xml; charset=ISO-8859-1", "<ask>é</ask>".encode("latin-1")),
+        ('application/xml;charset="utf-16le"', "<ask>é</ask>".encode("utf-16-le")),
+        ("text/xml; charset=ISO-8859-1", b'<?xml version="1.0" encoding="utf-8"?><ask>\xc3\xa9</ask>'),
+        ("text/xml; charset=us-ascii", "<ask>é</ask>".encode()),
+        ("text/xml; charset=rot13", "<ask>é</ask>".encode()),
+    ],
+)
+def test_a_message_may_be_written_as_its_sender_says(node: Served, type_: str, body: bytes) -> None:
+    assert node.post("plain", body, content_type=type_, prefer="wait=20").text == "<answer>é</answer>"
+
+
 def test_names_that_are_not_latin(tmp_path: Path) -> None:
     app = """create queue заказы kind incomingGateway mode persistent
 create queue answers kind outgoingGateway mode persistent

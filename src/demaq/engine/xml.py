@@ -1,5 +1,6 @@
 """Messages from people we do not trust: everything in them is checked before the XQuery engine sees it."""
 
+import codecs
 import re
 from dataclasses import dataclass
 
@@ -16,6 +17,8 @@ _KNOWN_ENCODING = re.compile(  # Python knows others that are no text, or take f
     r"|shift[-_]jis|euc-(jp|kr)|iso-2022-(jp|kr)|gb(k|2312|18030)|big5",
     re.IGNORECASE,
 )
+_UTF_8 = ("utf-8", "utf8")
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BEFORE_ROOT = re.compile(r"(?:[ \t\r\n]+|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)
 
 
@@ -56,17 +59,32 @@ def read_message(body: str | bytes, limits: Limits) -> ReadMessage:
     return ReadMessage(text.strip(), root, names)
 
 
+def in_utf8(body: bytes, charset: str | None) -> bytes:
+    """A document in UTF-8, if whoever brings it says how it is written, and it does not say so itself."""
+    is_other = charset is not None and charset.lower() not in _UTF_8 and _KNOWN_ENCODING.fullmatch(charset)
+    if not is_other or body.startswith((*_MARKS, codecs.BOM_UTF8)) or _declared(body):
+        return body
+    try:
+        return body.decode(charset or "").encode()
+    except (UnicodeDecodeError, LookupError):
+        return body  # which is not as was said: what it is is seen when it is read
+
+
+def _declared(body: bytes) -> re.Match[str] | None:
+    return _ENCODING.match(body[:200].decode("latin-1").lstrip())
+
+
 def _decoded(body: bytes) -> str:
     """Bytes as text: in the encoding that a mark or the declaration names, else in UTF-8."""
     encoding = "utf-8-sig"
-    if body.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if body.startswith(_MARKS):
         encoding = "utf-16"
     else:
-        declared = _ENCODING.match(body[:200].decode("latin-1").lstrip())
+        declared = _declared(body)
         if declared is not None:
             if not _KNOWN_ENCODING.fullmatch(declared[1]):
                 raise MessageRefused(f"the encoding {declared[1]!r} is not known")
-            encoding = "utf-8-sig" if declared[1].lower() in ("utf-8", "utf8") else declared[1]
+            encoding = "utf-8-sig" if declared[1].lower() in _UTF_8 else declared[1]
     try:
         return body.decode(encoding)
     except (UnicodeDecodeError, LookupError) as error:

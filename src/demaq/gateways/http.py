@@ -14,6 +14,7 @@ import httpcore
 import httpx
 
 from demaq.diagnostics import DemaqError
+from demaq.engine.xml import in_utf8
 from demaq.gateways.aside import aside
 from demaq.gateways.destinations import is_usual, shown
 from demaq.gateways.json import JsonInvalid, json_to_xml
@@ -61,14 +62,15 @@ class HttpTransport:
             raise refused(response, content or b"", parcel.to)
         if response.status_code == _ACCEPTED or parcel.settings.replies is None:
             return None
-        document = await aside(partial(_document, media=_media(response)), _readable(content, response, parcel.to))
+        written = in_utf8(_readable(content, response, parcel.to), response.charset_encoding)
+        document = await aside(partial(_document, media=_media(response)), written)
         return Answer(document) if document.strip() else None
 
     async def call(self, parcel: Parcel, body: bytes, headers: Mapping[str, str]) -> bytes:
         """Post an envelope; what is answered, if it is an envelope, or nothing at all. A fault comes in one, too."""
         response, content = await self._post(parcel, body, headers)
         if content and _is_xml(_media(response)) and looks_like_envelope(content, _media(response)):
-            return content
+            return in_utf8(content, response.charset_encoding)
         if not response.is_success:
             raise refused(response, content or b"", parcel.to)
         _readable(content, response, parcel.to)

@@ -15,7 +15,7 @@ from lxml import etree
 
 from demaq.diagnostics import DemaqError
 from demaq.engine.errors import printable
-from demaq.engine.xml import admitted
+from demaq.engine.xml import admitted, in_utf8
 from demaq.gateways.destinations import mail_address
 from demaq.model import Message, Value
 
@@ -125,7 +125,7 @@ def _xml_in(mail: Mail) -> bytes | None:
         if part.get_content_type() in _XML and not part.is_multipart():
             content = part.get_payload(decode=True)
             if isinstance(content, bytes) and content.strip():
-                return content
+                return in_utf8(content, part.get_content_charset())
     return None
 
 

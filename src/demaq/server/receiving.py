@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from demaq.engine.plan import PlanQueue
 from demaq.engine.records import Incoming
+from demaq.engine.xml import in_utf8
 from demaq.gateways.json import JsonInvalid, json_to_xml
 from demaq.gateways.protocols import ProtocolInvalid, Protocols
 from demaq.gateways.soap.requests import looks_like_envelope
@@ -19,7 +20,7 @@ from demaq.server.envelopes import Envelopes
 from demaq.server.exchanges import AGAIN, Exchange, Exchanging, key_of, sender_of, shown
 from demaq.server.preferences import preferred_wait
 from demaq.server.problems import Problem
-from demaq.server.requests import media_type, whole_body
+from demaq.server.requests import charset, media_type, whole_body
 
 _XML = ("text/xml", "application/xml")
 _EVERYWHERE = ("0.0.0.0", "::")  # which no address of a node is to others
@@ -37,7 +38,9 @@ class Receiving:
         """Take a message in: 202 when it is durable, 200 with the reply if the sender waits for one and it comes."""
         queue = self._gateway(request)
         body, media = await whole_body(request), media_type(request)
-        if (media in _XML or media.endswith("+xml")) and looks_like_envelope(body, media):
+        if _is_xml(media):
+            body = in_utf8(body, charset(request))
+        if _is_xml(media) and looks_like_envelope(body, media):
             answer = await self._envelopes.post(request, queue, body, media)
             if answer is not None:
                 return answer
@@ -136,9 +139,13 @@ def _described_by(queue: PlanQueue, files: Mapping[str, str]) -> set[str]:
     return found
 
 
+def _is_xml(media: str) -> bool:
+    return media in _XML or media.endswith("+xml")
+
+
 async def _document(body: bytes, media: str) -> str | bytes:
     """What is sent, as XML; raises `JsonInvalid`."""
-    if media in _XML or media.endswith("+xml"):
+    if _is_xml(media):
         return body
     if media == "application/json" or media.endswith("+json"):
         return await asyncio.to_thread(json_to_xml, body)

@@ -9,6 +9,15 @@ def media_type(request: Request) -> str:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
+def charset(request: Request) -> str | None:
+    """How a text is written, if its sender says so."""
+    for part in request.headers.get("content-type", "").split(";")[1:]:
+        name, _, value = part.partition("=")
+        if name.strip().lower() == "charset":
+            return value.strip().strip('"')
+    return None
+
+
 async def whole_body(request: Request) -> bytes:
     try:
         return await request.body()
