@@ -1,5 +1,6 @@
 """What comes in through gateways over HTTP: durable when it is answered, once, and with its reply."""
 
+import gzip
 import json
 import threading
 from collections.abc import Iterator
@@ -282,6 +283,13 @@ create rule quiet for one if (/x) then do enqueue . into copies"""
 )
 def test_a_message_may_be_written_as_its_sender_says(node: Served, type_: str, body: bytes) -> None:
     assert node.post("plain", body, content_type=type_, prefer="wait=20").text == "<answer>é</answer>"
+
+
+def test_what_is_packed_is_refused(node: Served) -> None:
+    refused = node.post("plain", gzip.compress(b"<ask/>"), content_encoding="gzip")
+    assert (refused.status_code, refused.headers["accept-encoding"]) == (415, "identity")
+    assert "`gzip` is not unpacked" in refused.json()["detail"]
+    assert node.post("plain", "<ask/>", content_encoding="identity").status_code == 202
 
 
 def test_names_that_are_not_latin(tmp_path: Path) -> None:

@@ -19,6 +19,10 @@ def charset(request: Request) -> str | None:
 
 
 async def whole_body(request: Request) -> bytes:
+    """What was sent, as it is: nobody knows how large it would become if it were unpacked."""
+    packed = request.headers.get("content-encoding", "").strip().lower()
+    if packed not in ("", "identity"):
+        raise Problem(415, f"`{packed}` is not unpacked: send it without", {"accept-encoding": "identity"})
     try:
         return await request.body()
     except ClientDisconnect as error:
