@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 import zeep
 from lxml import etree
@@ -61,6 +63,7 @@ if (/w:ask) then
 else do enqueue . into notes
 
 create rule keep for plain if (/*) then do enqueue . into notes
+create rule answer for anything if (/question) then do enqueue <answer/> into answers
 create rule keepAny for anything if (/*) then do enqueue <seen action="{qs:property("Action")}">{.}</seen> into notes
 """
 PLAIN = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" targetNamespace="urn:plain">
@@ -210,6 +213,24 @@ def test_what_is_wrong_is_told_in_a_fault(node: Served, version: Version) -> Non
     assert all("<malformed/>" in error["body"] and "Envelope" in error["body"] for error in errors)
     response = node.post("plain", envelope("<nothing/>", "", version), content_type=version.media_type)
     assert "schema" in fault_of(response.text)[1]
+
+
+@pytest.mark.parametrize("version", list(Version), ids=lambda version: version.name)
+def test_without_an_interface_whoever_wants_a_reply_says_so(tmp_path: Path, version: Version) -> None:
+    def ask(there: Served, **headers: str) -> httpx.Response:
+        return there.post(
+            "anything", envelope("<question/>", version=version), content_type=version.media_type, **headers
+        )
+
+    with served(tmp_path / "app", APP, files=files()) as node:
+        assert (ask(node).status_code, ask(node).content) == (202, b"")
+        answer = ask(node, prefer="wait=20")
+        assert answer.status_code == 200
+        assert etree.fromstring(answer.content).find(f"{version.tag('Body')}/answer") is not None
+    gateways = {"anything": GatewaySettings(wait=timedelta(seconds=20))}
+    with served(tmp_path / "app", APP, files=files(), gateways=gateways) as node:
+        assert ask(node).status_code == 200
+        assert ask(node, prefer="respond-async").status_code == 202
 
 
 @pytest.mark.parametrize(

@@ -172,11 +172,18 @@ class Envelopes:
             },
             key=coming.key,
         )
-        usual = self._edge.settings.gateway(coming.queue).wait.total_seconds() or _USUAL_WAIT
-        wait = preferred_wait(coming.request, usual) if found.wants_reply else 0.0
+        wait = self._wait(coming, found)
         if coming.asked is None:
             return await self._exchanging.exchanged(_SoapExchange(coming), incoming, wait)
         return await self._in_sequence(coming, coming.asked, incoming, wait, size)
+
+    def _wait(self, coming: _Coming, found: SoapRequest) -> float:
+        """Seconds for a reply. Without an interface, nobody knows whether there will be one: then it is as for XML."""
+        usual, protocols = self._edge.settings.gateway(coming.queue).wait.total_seconds(), coming.protocols
+        if found.wants_reply:
+            return preferred_wait(coming.request, usual or _USUAL_WAIT)
+        may_wait = found.may_want_reply and (protocols.security is None or protocols.can_secure_replies)
+        return preferred_wait(coming.request, usual) if may_wait else 0.0
 
     # WS-ReliableMessaging
 

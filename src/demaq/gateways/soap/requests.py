@@ -34,8 +34,16 @@ class SoapRequest:
     @property
     def wants_reply(self) -> bool:
         """Does whoever sent it wait for a reply?"""
-        is_elsewhere = self.addressing is not None and self.addressing.answers_elsewhere
-        return self.operation is not None and self.operation.has_output and not is_elsewhere
+        return self.operation is not None and self.operation.has_output and not self._is_answered_elsewhere
+
+    @property
+    def may_want_reply(self) -> bool:
+        """Is nothing known of that?"""
+        return self.operation is None and not self._is_answered_elsewhere
+
+    @property
+    def _is_answered_elsewhere(self) -> bool:
+        return self.addressing is not None and self.addressing.answers_elsewhere
 
     @property
     def key(self) -> str | None:
