@@ -356,6 +356,18 @@ def test_whoever_comes_from_outside_shows_the_token(tmp_path: Path) -> None:
         assert node.post("inbox", "<a/>", authorization="Bearer s3cret").status_code == 202
 
 
+def test_without_a_token_nobody_asks_by_another_name(node: Served) -> None:
+    def asked(host: str) -> int:
+        return node.client.get("/api/versions", headers={"host": host}).status_code
+
+    assert {asked(host) for host in ("localhost", "localhost:80", "127.0.0.1:8484", "[::1]:1", "shop.localhost")} == {
+        200
+    }
+    assert {
+        asked(host) for host in ("evil.example", "evil.example:8484", "192.0.2.1", "localhost.evil.example", "[")
+    } == {421}
+
+
 def test_what_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
     with served(tmp_path / "app", APP, server=ServerSettings(largest=1000)) as node:
         assert node.post("inbox", f"<a>{'x' * 1000}</a>").status_code == 413

@@ -4,10 +4,12 @@ The guard stands before everything else, and speaks ASGI: what it refuses costs 
 """
 
 import hmac
+import ipaddress
 import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -55,7 +57,9 @@ class Guard:
             pause = self._rates.pause(client[0] if client else "")
             if pause > 0:
                 raise Problem(429, "too many requests from one address", {"retry-after": str(max(1, round(pause)))})
-            if self._settings.token is not None and not self._is_public(path):
+            if self._settings.token is None:
+                _check_host(headers)
+            elif not self._is_public(path):
                 _check_token(headers, self._settings.token)
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self._settings.largest:
@@ -88,6 +92,26 @@ def _check_token(headers: Headers, token: str) -> None:
     if kind.lower() != "bearer" or not hmac.compare_digest(shown.strip().encode(), token.encode()):
         reason = "show the token: `Authorization: Bearer …`" if not shown else "this is not the token"
         raise Problem(401, reason, {"www-authenticate": "Bearer"})
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _check_host(headers: Headers) -> None:
+    """A page of the web can ask this machine by a name of its own, and what nobody else reaches would answer it."""
+    named = headers.get("host", "")
+    try:
+        host = urlsplit(f"//{named}").hostname
+    except ValueError:
+        host = named
+    if host and not is_loopback(host):
+        raise Problem(421, f"without a token, this node is asked as `localhost` only, and not as `{host[:200]}`")
 
 
 def _too_large(largest: int) -> Problem:

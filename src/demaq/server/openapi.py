@@ -56,7 +56,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
                 "description": HTTPStatus(operation.status).phrase,
                 "content": {"application/json": {"schema": _ref(operation.returns)}},
             },
-            **{str(status): _problem(status) for status in sorted({*operation.errors, 400, 401, 413, 429, 503})},
+            **{str(status): _problem(status) for status in sorted({*operation.errors, 400, 401, 413, 421, 429, 503})},
         },
     }
     if operation.takes is not None:

@@ -1,7 +1,6 @@
 """A server beside a node: an event loop in a thread of its own."""
 
 import asyncio
-import ipaddress
 import socket
 import ssl
 import threading
@@ -26,6 +25,7 @@ from demaq.model import EdgeSettings, ServerSettings
 from demaq.node import Node
 from demaq.server.app import application
 from demaq.server.edge import Edge
+from demaq.server.guard import is_loopback
 from demaq.server.inlets import folders, mailbox
 from demaq.server.protocol import PatientProtocol
 from demaq.server.tracing import Traced
@@ -245,15 +245,6 @@ def _place_for_others(server: ServerSettings) -> str | None:
     if server.address is not None and not is_loopback(urlsplit(server.address).hostname or ""):
         return f"at {server.address}"
     return "by `proxies`" if server.proxies else None
-
-
-def is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _check_certificate(certificate: str, key: str) -> None:
