@@ -139,6 +139,17 @@ def test_unless_it_is_asked_for_a_filter_does_not_reach_other_queries(spark: Spa
     assert sorted(row["id"] for row in both.collect()) == [2, 3]
 
 
+def test_with_pushdown_spark_still_gives_wrong_rows_for_a_second_use(spark: SparkSession, url: str) -> None:
+    """For this alone `pushdown` is off by default: the test fails when a version of Spark has mended it."""
+    log = read(spark, url, pushdown="true")
+    assert log.where("id = 2").count() == 1
+    assert log.count() != 9, (
+        "this Spark no longer keeps a pushed filter for the next. If the oldest one that pyproject.toml allows does "
+        "not: let `pushdown` be `true` by default, in spark/source.py and for every view of spark/views.py; "
+        "and take the warning out of docs/reference/data-source.md"
+    )
+
+
 def reader(url: str, **options: str) -> PushingReader:
     source = DemaqSource({"store": url, "queue": "work", "pushdown": "true", **options})
     found = source.reader(source.schema())
