@@ -108,10 +108,10 @@ class Node:
         """Open a store as the one node that processes its messages, and deploy an application if it has changed.
 
         Without an application, the version that was deployed last goes on. `limits` take the
-        place of the application's own. With `inline`, rules are evaluated in this process: it starts faster, but a rule
-        that does not end takes the process with it. With `spark`, large batches are evaluated on Spark: `"auto"`
-        decides by what it measures, and the address of a master takes every batch there. With `tracing`, spans of
-        messages are told.
+        place of the application's own. With `inline`, rules are evaluated in this process, and not on Spark: it starts
+        faster, but a rule that does not end takes the process with it. With `spark`, large batches are evaluated on
+        Spark: `"auto"` decides by what it measures, and the address of a master takes every batch there. With
+        `tracing`, spans of messages are told.
         """
         self._clock = clock or SystemClock()
         self._limits = limits
@@ -570,6 +570,10 @@ def _latest(store: Store, plan: Plan) -> Version | None:
 
 
 def _executor(store: Store, inline: bool, spark: str, settings: Mapping[str, str]) -> Executor:
+    if inline and spark != "off":
+        raise SparkUnavailable(
+            "with `inline`, rules are evaluated in this process, and not on Spark: leave out one of both"
+        )
     if inline:
         return InlineExecutor(store)
     session = session_at(spark, settings)

@@ -183,6 +183,8 @@ def test_a_batch_that_is_not_to_be_refused_changes_nothing(url: str, tmp_path: P
     target = Target(url, "other", "loader", is_strict=True)
     with pytest.raises(RowsRefused, match=r"5 rows were refused, so none came in: r0; r1; r2 \(and 2 more\)"):
         target.commit(1, [*parts("a"), Checked([], [Refusal("", 0, f"r{number}") for number in range(5)], 0, 5)])
+    with pytest.raises(RowsRefused, match=r"^1 row was refused, so none came in: r0$"):
+        target.commit(1, [*parts("a"), Checked([], [Refusal("", 0, "r0")], 0, 1)])
     assert bodies(url, "other") == []
     target.commit(1, parts("a"))
     assert bodies(url, "other") == ["<a/>"]

@@ -24,6 +24,7 @@ from demaq import (
 )
 from demaq.engine.engine import Step
 from demaq.node import Sender, load
+from demaq.spark.session import SparkUnavailable
 
 NOW = datetime(2024, 1, 1, 9, tzinfo=UTC)
 APP = """
@@ -399,6 +400,12 @@ def test_a_retried_message_has_the_priority_that_its_queue_has_now(node: Node, a
     app.write_text(APP.replace("create queue inbox kind basic", "create queue inbox kind basic priority 10"))
     node.deploy(app)
     assert node.message(node.retry(1)).rank == 10
+
+
+@pytest.mark.parametrize("where", ["auto", "local[2]"])
+def test_what_is_evaluated_in_this_process_is_not_on_spark(app: Path, tmp_path: Path, where: str) -> None:
+    with pytest.raises(SparkUnavailable, match="with `inline`, rules are evaluated in this process, and not on Spark"):
+        Node(app, f"sqlite:///{tmp_path / 'log.db'}", inline=True, spark=where)
 
 
 def test_timeouts_are_for_echo_queues(node: Node) -> None:

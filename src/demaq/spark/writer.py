@@ -46,7 +46,8 @@ class Target:
                 discard(store, found)
                 rest = f" (and {len(refusals) - _SHOWN} more)" if len(refusals) > _SHOWN else ""
                 shown = "; ".join(refusals[:_SHOWN])
-                raise RowsRefused(f"{len(refusals)} rows were refused, so none came in: {shown}{rest}")
+                number = "1 row was" if len(refusals) == 1 else f"{len(refusals)} rows were"
+                raise RowsRefused(f"{number} refused, so none came in: {shown}{rest}")
             put_in(store, found, self.query, batch)
 
     def abort(self, parts: Sequence[WriterCommitMessage | None]) -> None:
