@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from applications import compile_rule, compile_text
+from demaq.engine import evaluator
 from demaq.language.explain import flow, plan, program_data, queue_data, queue_plan, rule_data
 from demaq.language.explain.names import Names
+from demaq.language.explain.queue import FETCHED
 from demaq.language.program import ModuleProgram, Program
 
 
@@ -74,7 +76,7 @@ class TestNamespaces:
         ]
         assert (
             "the queue p:desk, by index: //p:ticket = qs:message()//p:ticket"
-            " (known before the rule runs; one fetch for a batch)"
+            " (known before the rule runs; fetched together for up to 1,000 messages of a batch)"
         ) in explained(program, "reads")
         assert explained(program, "writes")[:2] == ["<p:closed> into outbox", "<Q{urn:d}item> into outbox"]
         assert explained(program, "prefixes") == ["p = urn:p"]
@@ -217,7 +219,10 @@ class TestShared:
         program = compile_text(tmp_path, SHARING)
         printed = queue_plan(program.queues["work"], program)
         assert "\n           never   always skipped\n" in printed
-        assert "\nindex      //id of the queue other, for two and three: one fetch for a batch," in printed
+        assert "\nindex      //id of the queue other, for two and three: fetched together for up to " in printed
         for function in queue_data(program.queues["work"], program)["functions"]:
             assert f"  {', '.join(function['rules'])}\n" in printed
             assert function["xquery"] in printed
+
+    def test_for_how_many_messages_is_fetched_together(self) -> None:
+        assert f" up to {evaluator._AT_ONCE:,} messages " in FETCHED

@@ -9,7 +9,7 @@ from demaq.language.analysis.writes import Write
 from demaq.language.explain.functions import functions, queues_of, shared_by
 from demaq.language.explain.lines import headed, listed
 from demaq.language.explain.names import Names, names_of
-from demaq.language.explain.queue import shown
+from demaq.language.explain.queue import FETCHED, shown
 from demaq.language.program import Program, Rule
 from demaq.model import QueueKind
 
@@ -76,7 +76,7 @@ def _queue_read(access: QueueRead) -> str:
     if access.path is None:
         return f"the queue {access.queue}, all retained messages"
     when = "known before the rule runs" if access.early else "known as the rule runs"
-    how = f"{when}; one fetch for a batch"
+    how = f"{when}; {FETCHED}"
     return f"the queue {access.queue}, by index: {access.path} = {' '.join(access.key.split())} ({how})"
 
 

@@ -12,6 +12,7 @@ from demaq.language.rewrite.shareable import Use
 from demaq.language.rewrite.sharing import MOST_RULES
 from demaq.model import Queue, Slicing
 
+FETCHED = "fetched together for up to 1,000 messages of a batch"  # as the evaluator does
 _VALUES = {Use.ITEMS: "{}", Use.TRUTH: "boolean({})", Use.DATA: "data({})"}
 _REASONS = {
     Apart.MODULE: "of another module",
@@ -83,7 +84,7 @@ def _skip(rule: Rule) -> str:
 
 def _lookups(rules: Iterable[Rule]) -> Iterator[str]:
     for (queue, path), readers in lookups(rules).items():
-        yield f"{path} of the queue {queue}, for {listed(readers)}: one fetch for a batch, on Spark for a partition"
+        yield f"{path} of the queue {queue}, for {listed(readers)}: {FETCHED}"
 
 
 def _documents(program: Program) -> str:
