@@ -270,17 +270,23 @@ class Node:
         self,
         on_step: Callable[[Step], None] | None = None,
         on_trouble: Callable[[StoreUnavailable], None] | None = None,
+        on_idle: Callable[[], None] | None = None,
     ) -> None:
-        """Process messages as they come, until `stop` is called. While the store cannot be reached, wait for it."""
+        """Process messages as they come, until `stop` is called. While the store cannot be reached, wait for it.
+
+        `on_idle` is called whenever nothing waits, many times a second.
+        """
         while not self._stopped.is_set():
             try:
                 step = self.step()
                 self._sweep(is_idle=step is None)
+                if step is not None and on_step is not None:
+                    on_step(step)
+                elif step is None and on_idle is not None:
+                    on_idle()
                 if step is None and not self._has_attended:
                     self._woken.wait(self._pause())
                     self._woken.clear()
-                elif step is not None and on_step is not None:
-                    on_step(step)
             except StoreUnavailable as error:
                 self._reopen(error, on_trouble)
         self._answer_calls()

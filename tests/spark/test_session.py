@@ -1,15 +1,19 @@
 """How Spark starts, and ends."""
 
 import re
+import signal
 import subprocess
 import sys
 import threading
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
 
 from demaq.cli import main
+from demaq.cli.live import Live
 from demaq.spark.session import SparkUnavailable, check_java, session_at
 
 MASTERS = """
@@ -87,6 +91,45 @@ def test_whoever_waits_for_spark_is_told(tmp_path: Path, monkeypatch: pytest.Mon
     finally:
         over.set()
     assert "Spark (local[2]): starting\n" in done.output
+
+
+@pytest.mark.parametrize(
+    ("failure", "said"),
+    [("", "ready; its pages are at http://127.0.0.1:4040\n"), ("that is enough", "not available: that is enough\n")],
+)
+def test_a_node_without_messages_says_how_spark_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: str, said: str
+) -> None:
+    (tmp_path / "app.demaq").write_text("create queue inbox kind basic mode persistent", encoding="utf-8")
+    is_idle = threading.Event()
+    idle = Live.idle
+
+    def session(*_: object) -> object:
+        is_idle.wait()
+        if failure:
+            raise SparkUnavailable(failure)
+        return SimpleNamespace(sparkContext=SimpleNamespace(uiWebUrl="http://127.0.0.1:4040"))
+
+    def idle_until_told(live: Live) -> None:
+        is_idle.set()
+        idle(live)
+        if live._spark != "starting":
+            signal.raise_signal(signal.SIGINT)
+
+    fakes = {"running": lambda: None, "session": session, "loss": lambda *_, **__: None, "stop": lambda _: None}
+    for name, fake in fakes.items():
+        monkeypatch.setattr(import_module("demaq.spark.starting"), name, fake)
+    monkeypatch.setattr("demaq.spark.session.check_java", lambda: None)
+    monkeypatch.setattr(Live, "idle", idle_until_told)
+    timer = threading.Timer(30, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    try:
+        store = f"sqlite:///{tmp_path / 'log.db'}"
+        done = CliRunner().invoke(main, ["run", str(tmp_path), "--store", store, "--no-server", "--spark", "local[2]"])
+    finally:
+        is_idle.set()
+        timer.cancel()
+    assert f"Spark (local[2]): starting\nSpark (local[2]): {said}" in done.output
 
 
 @pytest.mark.parametrize("place", ["mesos://host:5050", "local[0]", "local[1**]", "local[]", "nonsense", "spark://"])

@@ -49,6 +49,10 @@ class Live:
         if self._is_shown and time.monotonic() - self._drawn >= _EVERY:
             self._draw()
 
+    def idle(self) -> None:
+        """Nothing waits; but Spark may be ready by now, or may have failed to start."""
+        self._tell_of_spark()
+
     def _tell_of_spark(self) -> None:
         """Say when Spark starts, when it begins to take part, and when it cannot."""
         spark = None if self._node is None or self._is_quiet else self._node.spark

@@ -95,7 +95,7 @@ def run(
                 if until_idle:
                     _run_until_idle(node, live)
                 elif settings is None:
-                    node.run(live.step, live.trouble)
+                    node.run(live.step, live.trouble, live.idle)
                 else:
                     _serve(node, settings, live, as_json)
         except LedgerMismatch as error:
@@ -109,7 +109,7 @@ def _serve(node: Node, settings: EdgeSettings, live: Live, as_json: bool) -> Non
     with Serving(node, settings) as serving, _stopped_by_signals(serving):
         if not as_json:
             click.echo(f"serving at {serving.address}; its API is described at {serving.address}/api/openapi.json")
-        node.run(live.step, live.trouble)
+        node.run(live.step, live.trouble, live.idle)
 
 
 def _run_until_idle(node: Node, live: Live) -> None:
