@@ -132,6 +132,32 @@ def test_a_node_without_messages_says_how_spark_is(
     assert f"Spark (local[2]): starting\nSpark (local[2]): {said}" in done.output
 
 
+@pytest.mark.parametrize(
+    ("master", "is_warned"),
+    [
+        ("yarn", True),
+        ("k8s://https://127.0.0.1:443", True),
+        ("spark://host:7077", True),
+        ("spark://localhost:7077,host:7077", True),
+        ("spark://127.0.0.1:7077", False),
+        ("spark://[::1]:7077", False),
+        ("local[2]", False),
+        ("auto", False),
+    ],
+)
+def test_workers_elsewhere_do_not_see_a_file_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, master: str, is_warned: bool
+) -> None:
+    (tmp_path / "app.demaq").write_text("create queue inbox kind basic mode persistent", encoding="utf-8")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))  # where none is
+    store = f"sqlite:///{tmp_path / 'log.db'}"
+    done = CliRunner().invoke(main, ["run", str(tmp_path), "--store", store, "--until-idle", "--spark", master])
+    warning = (
+        f"warning: the store is a file of this machine, and workers of Spark at `{master}` on other machines cannot"
+    )
+    assert (done.exit_code, warning in done.stderr) == (0, is_warned)
+
+
 @pytest.mark.parametrize("place", ["mesos://host:5050", "local[0]", "local[1**]", "local[]", "nonsense", "spark://"])
 def test_what_is_no_place_for_spark_is_refused(place: str) -> None:
     sentence = re.escape(f"`{place}` is no place for Spark: write `auto`, `off`, `local[2]`")

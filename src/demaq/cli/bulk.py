@@ -12,6 +12,7 @@ import click
 
 from demaq.cli.output import FINDINGS, count, fail, paint, print_json
 from demaq.cli.programs import checked_application
+from demaq.cli.sparks import warn_of_store
 from demaq.cli.stores import address, errors_told
 from demaq.engine.plan import Plan, plan_of
 from demaq.model import SystemClock
@@ -68,6 +69,7 @@ def _run(bulk: Any, load: "Load", progress: "Progress", session: Session | None)
     spark = None
     try:
         if session is not None:
+            warn_of_store(session.master, load.url)
             progress.say(f"starting Spark ({session.master})…")
             spark = session.spark
         with bulk.checker(spark, load) as check:

@@ -13,6 +13,7 @@ import click
 from demaq.cli.live import Live
 from demaq.cli.output import FINDINGS, count, paint, print_json
 from demaq.cli.programs import checked_plan, edge_settings
+from demaq.cli.sparks import warn_of_store
 from demaq.cli.stores import address, errors_told, store_option
 from demaq.engine.ledger import LedgerMismatch, check_all
 from demaq.engine.log import Status
@@ -89,6 +90,8 @@ def run(
             version = node.status().version
             assert version is not None
             click.echo(f"{paint(version.application, 'bold')}, version {version.number}, on {shown(url)}")
+        if node.spark is not None:
+            warn_of_store(node.spark["master"], url)
         before = node.status()
         try:
             with _stopped_by_signals(node), live.showing(node):

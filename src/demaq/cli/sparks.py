@@ -3,7 +3,21 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import click
+
+from demaq.cli.output import paint
+from demaq.model.masters import is_elsewhere
 from demaq.spark.executor import NOT_STARTED
+
+
+def warn_of_store(master: str, url: str) -> None:
+    """Say if workers may not see the store. It is no error: a cluster with such an address may be on this machine."""
+    if url.startswith("sqlite:") and is_elsewhere(master):
+        warning = (
+            f"the store is a file of this machine, and workers of Spark at `{master}` on other machines cannot read "
+            "it: use PostgreSQL for them"
+        )
+        click.echo(f"{paint('warning', 'warning')}: {warning}", err=True)
 
 
 def spark_lines(spark: Mapping[str, Any]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Where Spark can be."""
 
+import ipaddress
 import re
 
 _MASTER = re.compile(
@@ -14,3 +15,23 @@ def names_master(text: str) -> bool:
     ['local[2]', 'yarn']
     """
     return _MASTER.fullmatch(text) is not None
+
+
+def is_elsewhere(master: str) -> bool:
+    """Can workers of a master be on other machines?
+
+    >>> masters = ("local[2]", "local-cluster[2,1,1024]", "spark://127.0.0.1:7077", "spark://a:7077", "yarn")
+    >>> [master for master in masters if is_elsewhere(master)]
+    ['spark://a:7077', 'yarn']
+    """
+    if not master.startswith("spark://"):
+        return not master.startswith("local")
+    hosts = (place.rpartition(":")[0] for place in master.removeprefix("spark://").split(","))
+    return not all(_is_loopback(host.strip("[]")) for host in hosts)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:  # a name
+        return False
