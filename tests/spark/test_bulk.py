@@ -26,6 +26,7 @@ from pyspark.sql import SparkSession
 from databases import postgres
 from demaq.cli import main
 from demaq.cli.bulk import Progress
+from demaq.cli.stores import address
 from demaq.diagnostics import DemaqError
 from demaq.files import InputInvalid
 from demaq.model import Message, Origin
@@ -637,9 +638,30 @@ def test_the_command_says_what_is_wrong(app: Path, tmp_path: Path, monkeypatch: 
     ):
         assert said in demaq("send", *more, status=2)[1]
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    err = demaq("send", "--bulk", app, "work", file, status=2)[1]
+    err = demaq("send", "--bulk", app, "work", file, "--spark", "local[2]", status=2)[1]
     assert "Spark needs Java" in err
     assert "`--spark off` loads without Spark" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "most_bytes", "is_small"),
+    [
+        ("rows.jsonl", 400, True),  # 25 lines of 48 bytes or so
+        ("rows.jsonl", 200, False),
+        ("rows.jsonl.gz", 2000, True),  # which is taken for ten times as large
+        ("rows.jsonl.gz", 200, False),
+    ],
+)
+def test_unless_it_is_named_spark_is_not_needed_and_not_started_for_a_few_parts(
+    app: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, most_bytes: int, is_small: bool
+) -> None:
+    file = (compressed if name.endswith(".gz") else jsonl)(tmp_path / name)
+    monkeypatch.setattr(parts, "MOST_BYTES", most_bytes)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))  # where none is
+    err = demaq("send", "--bulk", app, "work", file)[1]
+    told = "warning: Spark needs Java 17 or newer, and none was found"
+    assert (told in err, "\nloading without Spark, on one core\n" in err) == (not is_small, not is_small)
+    assert bodies(address(str(app), None)) == BODIES
 
 
 def test_what_came_in_is_told_when_a_load_stops(app: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

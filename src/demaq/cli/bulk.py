@@ -37,7 +37,10 @@ def send_bulk(app: str, store: str | None, as_json: bool, spark: str | None, **w
         progress = Progress(load, is_shown=sys.stderr.isatty() and not as_json)
         if not load.before.is_complete:
             with errors_told(), _told_what_is_in(load):
-                _run(bulk, load, progress, session_at(spark or "auto", checked.application.configuration.spark))
+                where = spark or "auto"
+                session = session_at(where, checked.application.configuration.spark)
+                is_auto = where == "auto"
+                _run(bulk, load, progress, None if is_auto and load.order.is_small else session, is_auto=is_auto)
     if as_json:
         print_json(_to_json(load, progress.seconds))
     else:
@@ -64,25 +67,33 @@ def _load(bulk: Any, store: Store, plan: Plan, wishes: Mapping[str, Any]) -> "Lo
     return found
 
 
-def _run(bulk: Any, load: "Load", progress: "Progress", session: Session | None) -> None:
-    """Without a session, load without Spark."""
-    spark = None
+def _run(bulk: Any, load: "Load", progress: "Progress", session: Session | None, *, is_auto: bool) -> None:
+    """Without a session, load without Spark; with `is_auto`, also if it does not start."""
     try:
-        if session is not None:
-            warn_of_store(session.master, load.url)
-            progress.say(f"starting Spark ({session.master})…")
-            spark = session.spark
+        spark = None if session is None else _started(session, load, progress, is_auto=is_auto)
         with bulk.checker(spark, load) as check:
             load.run(check, progress.draw)
         for failure in getattr(check, "failures", [])[:1]:
             times = count(len(check.failures), "part")
             click.echo(f"{paint('warning', 'warning')}: {times} could not be checked on Spark: {failure}", err=True)
-    except SparkUnavailable as error:
-        fail(f"{error}\n`--spark off` loads without Spark, on one core")
     finally:
         progress.end()
         if session is not None:
             session.close()
+
+
+def _started(session: Session, load: "Load", progress: "Progress", *, is_auto: bool) -> Any:
+    """Spark; None if it does not start and nobody has named it."""
+    warn_of_store(session.master, load.url)
+    progress.say(f"starting Spark ({session.master})…")
+    try:
+        return session.spark
+    except SparkUnavailable as error:
+        progress.say("")
+        if not is_auto:
+            fail(f"{error}\n`--spark off` loads without Spark, on one core")
+        click.echo(f"{paint('warning', 'warning')}: {error}\nloading without Spark, on one core", err=True)
+        return None
 
 
 @contextmanager

@@ -43,7 +43,7 @@ _FORMATS = ("xml", "parquet", "jsonl")
 @click.option(
     "--spark",
     metavar="WHERE",
-    help="With --bulk: a master (local[2], spark://…, k8s://…), auto, or off.  [default: auto, all cores]",
+    help="With --bulk: a master (local[2], spark://…, k8s://…), auto, or off.  [default: auto]",
 )
 def send(
     app: str,

@@ -17,6 +17,7 @@ from demaq.spark.inputs import Format, Input
 from demaq.spark.parts import MOST_BYTES, MOST_ROWS, CompressedLines, Lines, Part, Piece, cut, parquet
 
 _BYTES_PER_CHARACTER = 6  # that JSON takes at most
+_FEW = 4  # parts
 
 
 @dataclass(slots=True)
@@ -38,6 +39,11 @@ class Order:
         numbers = [piece.number for piece in self.pieces]
         known = [number for number in numbers if number is not None]
         return sum(known) if len(known) == len(numbers) else None
+
+    @property
+    def is_small(self) -> bool:
+        """Is it so little that it is in before Spark would be of use, which takes its time to start?"""
+        return sum(piece.expected for piece in self.pieces) <= _FEW
 
     def parts(self) -> Iterator[Part]:
         for piece in self.pieces:

@@ -61,6 +61,10 @@ class Piece(Protocol):
     def number(self) -> int | None:
         """How many messages are in it, if that is known."""
 
+    @property
+    def expected(self) -> int:
+        """How many parts are made of it, as far as that is known before it is read."""
+
     def parts(self, longest: int) -> Iterator[Part]: ...
 
 
@@ -81,6 +85,7 @@ class Documents:
     """Files of one message each. There may be a million names: they are kept as one text for each part."""
 
     file: ClassVar[None] = None
+    expected: ClassVar[int] = 1
     names: str
     size: int
 
@@ -125,6 +130,7 @@ class Lines:
     """The lines that begin in a stretch of a file."""
 
     number: ClassVar[None] = None
+    expected: ClassVar[int] = 1
     file: Input
     start: int
     end: int
@@ -169,6 +175,10 @@ class CompressedLines:
 
     number: ClassVar[None] = None
     file: Input
+
+    @property
+    def expected(self) -> int:
+        return -(-self.file.size * _UNPACKED // MOST_BYTES)
 
     def parts(self, longest: int) -> Iterator[Part]:
         self.file.check_unchanged()
@@ -240,6 +250,7 @@ def _number(text: str) -> Decimal | float:
 class Table:
     """Some rows of a row group of a Parquet file."""
 
+    expected: ClassVar[int] = 1
     file: Input
     group: int
     first: int
