@@ -38,13 +38,17 @@ def read_csv(document: str | bytes, shapes: tuple[Shape, ...], options: Mapping[
                     collector.problem(f"there are several columns `{name}`: the last one is taken", begins)
                 names = _last_ones(names)
             elif len(line) != len(names):
-                collector.problem(f"the line has {len(line)} values instead of {len(names)}", begins)
+                collector.problem(f"the line has {_values(len(line))} instead of {len(names)}", begins)
             else:
                 values = {name: value for name, value in zip(names, line, strict=True) if value != ""}
                 collector.add(shape, values, line=begins)
     except csv.Error as error:
         collector.problem(f"it is no CSV from here on: {error}", at)
     return collector.found
+
+
+def _values(number: int) -> str:
+    return f"{number} value{'' if number == 1 else 's'}"
 
 
 def _last_ones(names: list[str]) -> list[str]:

@@ -158,7 +158,7 @@ def test_documents_that_cannot_be_read(document: str | bytes, format_: Format, p
             Format.CSV,
             [
                 Problem(2, "`time` of `gE`: 'soon' is no integer"),
-                Problem(3, "the line has 1 values instead of 2"),
+                Problem(3, "the line has 1 value instead of 2"),
             ],
         ),
         (
