@@ -3,6 +3,7 @@
 import base64
 import http.client
 import re
+import socket
 import time
 import urllib.error
 import urllib.request
@@ -111,10 +112,22 @@ def _tried(
         except http.client.InvalidURL as error:  # which shows the address
             raise PipelineFailed(f"`{endpoint.shown}` cannot be {verb}: a blank in it is written `%20`") from error
         except (OSError, http.client.HTTPException) as error:
-            reason = str(getattr(error, "reason", None) or error) or type(error).__name__
+            reason = _in_words(error)
         if wait is not None:
             pause(wait)
     raise PipelineFailed(f"`{endpoint.shown}` cannot be {verb}: {seen(reason, endpoint)}")
+
+
+def _in_words(error: Exception) -> str:
+    """Why there was no answer."""
+    cause = getattr(error, "reason", None) or error
+    if isinstance(cause, ConnectionRefusedError):
+        return "nobody answers at that address; does the service run, and are host and port those where it does?"
+    if isinstance(cause, socket.gaierror):
+        return f"its host is not known ({cause.strerror}); is the name right, and is there a network?"
+    if isinstance(cause, TimeoutError):
+        return "nobody has answered in time; is the host right, and can it be reached from here?"
+    return str(cause) or type(cause).__name__
 
 
 def _reason(status: int, body: bytes) -> str:

@@ -1,8 +1,12 @@
 """Services as sources and goals: asked and sent to over HTTP, with patience, and without telling secrets."""
 
+import re
+import socket
 from collections.abc import Iterator
+from http.client import RemoteDisconnected
 from pathlib import Path
-from unittest.mock import patch
+from unittest.mock import Mock, patch
+from urllib.error import URLError
 
 import pytest
 
@@ -78,7 +82,26 @@ def test_a_service_that_does_not_answer(tmp_path: Path, there: Service, statuses
 
 def test_a_service_that_is_not_there(tmp_path: Path, there: Service) -> None:
     there.url = "http://127.0.0.1:1"
-    with pytest.raises(PipelineFailed, match=r"`http://127.0.0.1:1/orders` cannot be asked: .*refused"):
+    with pytest.raises(PipelineFailed, match=r"`http://127.0.0.1:1/orders` cannot be asked: nobody answers at that"):
+        run(tmp_path, READ, there)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (URLError(ConnectionRefusedError(111, "Connection refused")), "nobody answers at that address; does"),
+        (URLError(socket.gaierror(-2, "Name or service not known")), "its host is not known (Name or service"),
+        (URLError(TimeoutError()), "nobody has answered in time;"),
+        (TimeoutError("timed out"), "nobody has answered in time;"),
+        (ConnectionResetError(104, "Connection reset by peer"), "[Errno 104] Connection reset by peer"),
+        (RemoteDisconnected("Remote end closed"), "Remote end closed"),
+    ],
+)
+def test_why_nothing_was_answered_is_said_in_words(tmp_path: Path, there: Service, error: Exception, said: str) -> None:
+    with (
+        patch.object(http, "_OPENER", Mock(open=Mock(side_effect=error))),
+        pytest.raises(PipelineFailed, match=re.escape(f"/orders` cannot be asked: {said}")),
+    ):
         run(tmp_path, READ, there)
 
 
