@@ -14,6 +14,14 @@ class InputInvalid(DemaqError):
     """A file cannot be loaded; the text says why, and what to do."""
 
 
+class FileMissing(InputInvalid):
+    """There is no file of a name; and who wants it, if that is said."""
+
+    def __init__(self, name: str, who: str = "") -> None:
+        super().__init__(f"there is no file `{name}`{f': {who}' if who else ''}")
+        self.name = name
+
+
 def files(name: str) -> Iterable[tuple[str, str]]:
     """Files, each with the folder that was named: a file, those in a folder, or those of a pattern, in their order."""
     if name == "-":
@@ -24,7 +32,7 @@ def files(name: str) -> Iterable[tuple[str, str]]:
         return [("", name)]
     found = sorted(glob.glob(name, recursive=True))
     if not found:
-        raise InputInvalid(f"there is no file `{name}`")
+        raise FileMissing(name)
     return (found for one in found for found in (_inside(one) if os.path.isdir(one) else [("", one)]))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from demaq.diagnostics import Report, Source, did_you_mean
-from demaq.files import InputInvalid
+from demaq.files import FileMissing, InputInvalid
 from demaq.language import codes
 from demaq.language.files import Files
 from demaq.language.symbols import Symbols
@@ -95,7 +95,8 @@ def _loaded(enricher: p.Enricher, program: Program, files: Files, report: Report
     try:
         facts, wrong = load_here(Endpoints(program, Path(files.root)), enricher)
     except (InputInvalid, PipelineFailed) as error:
-        message = str(error).replace(f"{files.root.resolve()}/", "")
+        said = f"there is no file `{error.name}`" if isinstance(error, FileMissing) else str(error)
+        message = said.replace(f"{files.root.resolve()}/", "")
         report.say(codes.PIPELINE_FACTS, enricher.span, message, help="names are relative to the folder")
         return {}
     for found in wrong[:1]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from demaq.diagnostics import did_you_mean, listing
-from demaq.files import InputInvalid
+from demaq.files import FileMissing, InputInvalid
 from demaq.pipelines.documents import Shape, shapes_of
 from demaq.pipelines.documents.writing import is_possible, text_of
 from demaq.pipelines.endpoints import is_pattern, words_of
@@ -160,8 +160,15 @@ class Endpoints:
             return []
         try:
             return named(str(self.path(node.endpoint)))
+        except FileMissing as error:
+            raise FileMissing(self.seen(error.name), self._wanting(node)) from error
         except InputInvalid as error:
             raise InputInvalid(self.seen(str(error))) from error
+
+    def _wanting(self, node: Source | Enricher) -> str:
+        """Who wants a file, and where."""
+        folder = self.seen(os.path.abspath(os.path.dirname(self.path(node.endpoint))))
+        return f"`@{node.id}` with {listing(node.relations)} looks for it in the folder `{folder}`"
 
     def queues_of(self, node: Source | Enricher | Sink) -> Queues:
         """Where the messages of its queue are."""

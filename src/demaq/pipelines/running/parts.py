@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from demaq.files import InputInvalid, files
+from demaq.files import FileMissing, InputInvalid, files
 from demaq.pipelines.documents import Found, Shape, read_document
 from demaq.pipelines.program import Endpoint
 from demaq.pipelines.running.packing import is_packed, opened
@@ -24,7 +24,7 @@ def named(path: str) -> list[str]:
     found = [name for _, name in files(path)]
     for name in found:
         if not os.path.isfile(name):
-            raise InputInvalid(f"there is no file `{name}`")
+            raise FileMissing(name)
         if not os.access(name, os.R_OK):
             raise InputInvalid(f"`{name}` cannot be read: permission denied")
     return [os.path.abspath(name) for name in found]

@@ -66,7 +66,10 @@ def test_files_that_cannot_be_read_are_shown_as_they_are_written(uri: str, hidde
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("@from(file:$place/x.json) { p(x). } @to(console:) { p }", r"^there is no file `\$place/x\.json`$"),
+        (
+            "@from(file:$place/x.json) { p(x). } @to(console:) { p }",
+            r"^there is no file `\$place/x\.json`: .* in the folder `\$place`$",
+        ),
         ("@from(file:in.json) { p(x). } @to(file:$place) { p }", r"^`\$place` has other files, such as `broken"),
         ("@from(http:$place/x) { p(x). } @to(console:) { p }", r"^`http:\$place/x` is no address of a service: "),
         ("@from(http://ann:$word@h/) { p(x). } @to(console:) { p }", r"^`http://ann:\$word@h/` is no address .*%2F"),

@@ -44,7 +44,8 @@ def test_files_are_shown_as_they_are_seen_from_here(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path / "elsewhere")
     (wrong,) = run_here(endpoints(tmp_path)).wrong
     assert str(wrong).startswith(f"{tmp_path}/in.jsonl, line 1: ")
-    with pytest.raises(InputInvalid, match=r"^there is no file `in.jsonl`$"):
+    wanting = rf"`@from\(file:in.jsonl\)` with `p` and `q` looks for it in the folder `{tmp_path}/elsewhere`"
+    with pytest.raises(InputInvalid, match=rf"^there is no file `in.jsonl`: {wanting}$"):
         run_here(endpoints(Path()))
 
 
