@@ -18,6 +18,7 @@ from demaq.pipelines.errors import InputWrong
 from demaq.pipelines.running.endpoints import Endpoints
 from demaq.pipelines.running.looking import check_relations
 from demaq.pipelines.running.memory import is_small, run_here
+from demaq.pipelines.running.progress import silent
 from demaq.pipelines.running.report import Done, Ran, Shown
 from demaq.spark.drivers import packages_for
 from demaq.spark.opening import pipeline, spark_plans
@@ -104,7 +105,7 @@ def _run(endpoints: Endpoints, file: str, where: str, **options: Any) -> Ran:
 def _progress() -> Callable[[str], None]:
     """Says what is done at the moment, on a terminal; nothing wipes it out."""
     if not sys.stderr.isatty():
-        return lambda _what: None
+        return silent
     return lambda what: click.echo(f"\r\x1b[K{what}{'…' if what else ''}", nl=False, err=True)
 
 

@@ -11,13 +11,14 @@ from demaq.pipelines.optimise import optimise
 from demaq.pipelines.program import Endpoint, Enricher, Source
 from demaq.pipelines.running.configured import seen
 from demaq.pipelines.running.counts import counting, note_all, note_read, note_sent
-from demaq.pipelines.running.endpoints import QUEUE, SERVICES, Endpoints
+from demaq.pipelines.running.endpoints import FILE, QUEUE, SERVICES, Endpoints
 from demaq.pipelines.running.goals import InOrder, Sent
 from demaq.pipelines.running.http import fetch
 from demaq.pipelines.running.looking import check_relations, plan_to_look_at, shown
 from demaq.pipelines.running.order import order_of
 from demaq.pipelines.running.partners import unmet
 from demaq.pipelines.running.parts import Unreadable, bytes_of, facts_in, whole
+from demaq.pipelines.running.progress import Files, Progress, silent
 from demaq.pipelines.running.queues import place_in
 from demaq.pipelines.running.report import SHOWN, Done, Ran, Wrong, errors_document, refusal, wrong_in
 from demaq.pipelines.vocabulary import KAFKA
@@ -57,7 +58,7 @@ def is_small(endpoints: Endpoints) -> bool:
 
 
 def read_here(
-    endpoints: Endpoints, node: Source | Enricher, names: Sequence[str] | None = None, first: int = 0
+    endpoints: Endpoints, node: Source | Enricher, names: Iterable[str] | None = None, first: int = 0
 ) -> Read:
     """The messages in files, numbered from the `first`. What is broken is no message."""
     return _read(endpoints, node, documents_of(endpoints, node, names), first)
@@ -93,7 +94,7 @@ def _lines(document: bytes, endpoint: Endpoint) -> Iterator[tuple[int | None, by
             yield number, line
 
 
-def documents_of(endpoints: Endpoints, node: Source | Enricher, names: Sequence[str] | None) -> Iterator[Located]:
+def documents_of(endpoints: Endpoints, node: Source | Enricher, names: Iterable[str] | None) -> Iterator[Located]:
     """The documents of an endpoint."""
     if node.endpoint.scheme == QUEUE:
         queue, positions = node.endpoint.path, None if names is None else [int(name) for name in names]
@@ -101,7 +102,8 @@ def documents_of(endpoints: Endpoints, node: Source | Enricher, names: Sequence[
             yield place_in(queue, number), None, body
         return
     if node.endpoint.scheme == KAFKA:
-        for place, value in endpoints.topics_of(node).documents(endpoints.resolved(node.endpoint), names):
+        stretches = None if names is None else list(names)
+        for place, value in endpoints.topics_of(node).documents(endpoints.resolved(node.endpoint), stretches):
             yield place, None, value
         return
     if node.endpoint.scheme in SERVICES and names is None:
@@ -110,14 +112,16 @@ def documents_of(endpoints: Endpoints, node: Source | Enricher, names: Sequence[
             yield node.endpoint.shown, at, text
         return
     is_of_lines, endpoint = bool(node.endpoint.options.get("lines")), endpoints.resolved(node.endpoint)
-    for part in whole(endpoints.names(node) if names is None else names, 0, is_of_lines=is_of_lines):
+    for part in whole(endpoints.names(node) if names is None else names, is_of_lines=is_of_lines):
         for _, path, line, document in part.documents():
             yield seen(path, endpoint), line, document
 
 
-def load_here(endpoints: Endpoints, enricher: Enricher) -> tuple[dict[str, list[Row]], list[Wrong]]:
+def load_here(
+    endpoints: Endpoints, enricher: Enricher, names: Iterable[str] | None = None
+) -> tuple[dict[str, list[Row]], list[Wrong]]:
     """The facts of an enricher, which belong to every message."""
-    found = read_here(endpoints, enricher)
+    found = read_here(endpoints, enricher, names)
     return {relation: [row[1:] for row in rows] for relation, rows in found.facts.items()}, found.wrong
 
 
@@ -126,7 +130,7 @@ def run_here(
     *,
     is_strict: bool = False,
     show: Sequence[str] = (),
-    tell: Callable[[str], None] = lambda _what: None,
+    tell: Callable[[str], None] = silent,
 ) -> Ran:
     """Read all sources, and write all goals. What cannot be read is told; if `is_strict`, nothing is written then.
 
@@ -137,17 +141,20 @@ def run_here(
     endpoints.check()
     if endpoints.of_spark:
         raise PipelineFailed(f"`{endpoints.of_spark[0].shown}` needs Spark: leave `--spark off` out")
-    tell("reading")
-    sources = {source.id: read_here(endpoints, source) for source in endpoints.sources}
+    progress = Progress(tell)
+    progress.begin("reading")
+    names = _names(endpoints, progress)
+    sources = {source.id: read_here(endpoints, source, names.get(source.id)) for source in endpoints.sources}
     enrichers: dict[str, Mapping[str, list[Row]]] = {}
     wrong = [each for read in sources.values() for each in read.wrong]
     for enricher in program.enrichers:
-        enrichers[enricher.id], problems = load_here(endpoints, enricher)
+        enrichers[enricher.id], problems = load_here(endpoints, enricher, names.get(enricher.id))
         wrong += problems
     errors = {source.id: read_errors(endpoints, source, wrong) for source in endpoints.errors}
     note_wrong(ran, [*wrong, *(each for read in errors.values() for each in read.wrong)], is_strict)
     sources |= errors
     given = Input(sources={name: read.messages for name, read in sources.items()}, enrichers=enrichers)
+    progress.begin("evaluating")
     out = evaluate(optimise(counting(plan_to_look_at(program, show), program)), given)
     for node in endpoints.incoming:
         read = sources[node.id].facts if isinstance(node, Source) else enrichers[node.id]
@@ -155,7 +162,7 @@ def run_here(
     ran.messages = {source.id: sources[source.id].count for source in program.sources}
     ran.facts.update(out.counts)
     for sink in program.sinks:
-        tell(f"writing {sink.endpoint.shown}")
+        progress.begin(f"writing {sink.endpoint.shown}")
         parts = out.sent[sink.id]
         number = endpoints.write(sink, in_order(parts, endpoints.shapes(sink)))
         note_sent(ran, program, sink, number, {relation: len(rows) for relation, rows in parts.items()})
@@ -164,6 +171,13 @@ def run_here(
     note_refused(ran, endpoints)
     ran.shown = [shown(answered) for answered in out.answers]
     return ran
+
+
+def _names(endpoints: Endpoints, progress: Progress) -> dict[str, Iterable[str]]:
+    """The files of sources and enrichers, which are counted as they are read."""
+    found = {node.id: endpoints.names(node) for node in endpoints.incoming if node.endpoint.scheme == FILE}
+    files = Files(progress, sum(map(len, found.values())))
+    return {id_: files.each(names) for id_, names in found.items()}
 
 
 def note_wrong(ran: Ran, wrong: Sequence[Wrong], is_strict: bool) -> None:

@@ -141,13 +141,10 @@ def of_lines(names: Sequence[str]) -> Iterator[Part]:
             yield from (Part((name,), stretch=(at, min(at + _PART, size))) for at in range(0, size, _PART))
 
 
-def whole(names: Sequence[str], first: int, *, is_of_lines: bool) -> Iterator[Part]:
-    """Parts that are read one after the other: of lines, the next one begins where the last one has ended."""
-    if not is_of_lines:
-        yield from of_files(names, first)
-        return
+def whole(names: Iterable[str], *, is_of_lines: bool) -> Iterator[Part]:
+    """Files that are read one after the other."""
     for name in names:
-        yield Part((name,), stretch=(0, _END))
+        yield Part((name,), stretch=(0, _END) if is_of_lines else None)
 
 
 def bytes_of(names: Iterable[str]) -> int:

@@ -26,6 +26,7 @@ from demaq.pipelines.program import Endpoint, Enricher, Sink, Source
 from demaq.pipelines.running.endpoints import FILE, Endpoints, is_table
 from demaq.pipelines.running.goals import appearing
 from demaq.pipelines.running.parts import bytes_of
+from demaq.pipelines.running.progress import Progress
 from demaq.pipelines.running.report import Wrong
 from demaq.spark.pipelines.columnar import Evaluation, Tables, TooMuch, can_evaluate
 from demaq.spark.pipelines.files import Counted, PartsReader, ReadPart
@@ -121,6 +122,7 @@ def run_inside(
     enrichers: Tables,
     goals: Sequence[Goal],
     check: Callable[[Done], None],
+    progress: Progress,
 ) -> Done:
     """Do all of it. The goals appear together when all is there, and it was checked that they may.
 
@@ -131,7 +133,8 @@ def run_inside(
         files = [stack.enter_context(_opened(goal)) for goal in goals]
         aside = stack.enter_context(_aside(spark, goals[0].path))
         work = _Work(plan, tuple(readers), enrichers, tuple(goals), aside)
-        done = _collected(_rows(spark, work, parts, is_aside=aside is not None), files, goals, readers, aside)
+        rows = _counted(_rows(spark, work, parts, is_aside=aside is not None), parts, progress)
+        done = _collected(rows, files, goals, readers, aside)
         check(done)
     return done
 
@@ -141,6 +144,15 @@ def _rows(spark: SparkSession, work: "_Work", parts: int, *, is_aside: bool) -> 
     numbers = spark.sparkContext.parallelize(range(parts), max(1, parts))
     found: RDD[_Row] = numbers.mapPartitions(work)
     return found.collect() if is_aside else found.toLocalIterator(prefetchPartitions=True)
+
+
+def _counted(rows: Iterable[_Row], parts: int, progress: Progress) -> Iterator[_Row]:
+    """The same rows, which come part by part."""
+    for row in rows:
+        if row.goal == _READ:
+            progress.reach(row.part, parts)
+        yield row
+    progress.reach(parts, parts)
 
 
 @contextmanager
@@ -229,7 +241,7 @@ class _Work:
             found = {reader.source: reader.read(numbers) for reader in self._readers}
             for source, each in found.items():
                 for name, number in each.counts.items():
-                    yield _Row(_READ, source=source, relation=name, facts=number)
+                    yield _Row(_READ, source=source, relation=name, facts=number, part=part)
                 for file, line, reason in each.problems:
                     yield _Row(_WRONG, source=source, file=file, line=line, reason=reason, part=part)
             try:

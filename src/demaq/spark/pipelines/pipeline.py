@@ -20,6 +20,7 @@ from demaq.pipelines.running.endpoints import FILE, Endpoints, is_table
 from demaq.pipelines.running.looking import check_relations, plan_to_look_at, shown_rows, shown_whether
 from demaq.pipelines.running.memory import note_refused
 from demaq.pipelines.running.partners import unmet
+from demaq.pipelines.running.progress import Progress, silent
 from demaq.pipelines.running.queues import Queues
 from demaq.pipelines.running.report import SHOWN, Ran, Shown, refusal
 from demaq.spark.pipelines.columnar import TooMuch
@@ -28,6 +29,7 @@ from demaq.spark.pipelines.enrichers import enrichers_of
 from demaq.spark.pipelines.files import PROBLEMS, Reading, without_gaps
 from demaq.spark.pipelines.given import Frames, by_relation, is_given, known_types, one_message, problems_in, taken
 from demaq.spark.pipelines.inside import Done, goals_of, readers_of, run_inside, stays_inside
+from demaq.spark.pipelines.progress import followed
 from demaq.spark.pipelines.readable import readable
 from demaq.spark.pipelines.running import Leaving, run_plan
 from demaq.spark.pipelines.state import Channel
@@ -71,7 +73,7 @@ class Pipeline:
         *,
         is_strict: bool = False,
         show: Sequence[str] = (),
-        tell: Callable[[str], None] = lambda _what: None,
+        tell: Callable[[str], None] = silent,
     ) -> Ran:
         """Read all sources, and write all goals. What cannot be read is told; if `is_strict`, nothing is written then.
 
@@ -79,7 +81,9 @@ class Pipeline:
         """
         check_relations(self.program, show)
         try:
-            return self._run(spark, {}).execute(is_strict, show, tell)
+            progress = Progress(tell)
+            with followed(spark, progress):
+                return self._run(spark, {}).execute(is_strict, show, progress)
         except Exception as error:
             found = told_of_topics(error, self._endpoints(self.program, spark))
             if found is error:
@@ -133,24 +137,26 @@ class _Run:
         found.wrong = self._problems()
         return found
 
-    def execute(self, is_strict: bool, show: Sequence[str], tell: Callable[[str], None]) -> Ran:
+    def execute(self, is_strict: bool, show: Sequence[str], progress: Progress) -> Ran:
         self._endpoints.check()
-        tell("reading")
+        progress.begin("reading")
         ran = Ran("Spark")
         plan = optimise(plan_to_look_at(self._program, show))
-        if not self._given and stays_inside(plan, self._endpoints) and self._execute_inside(plan, ran, is_strict):
-            note_refused(ran, self._endpoints)
-            return ran
+        if not self._given and stays_inside(plan, self._endpoints):
+            if self._execute_inside(plan, ran, is_strict, progress):
+                note_refused(ran, self._endpoints)
+                return ran
+            progress.begin("reading")
         leaving = self._evaluated(show, is_writing=True)
         ran.facts.update(leaving.facts)
         if not self._is_once:
             self._count(ran, is_strict)
         for sink in self._program.sinks:
-            tell(f"writing {sink.endpoint.shown}")
+            progress.begin(f"writing {sink.endpoint.shown}")
             check = (lambda: self._count(ran, is_strict)) if self._is_once else (lambda: None)
             self._send(sink, leaving.sent[sink.id], leaving.bags[sink.id], ran, check)
         note_refused(ran, self._endpoints)
-        tell("looking")
+        progress.begin("looking")
         ran.shown = [_shown(step, frame) for step, frame in leaving.answers]
         note_all(ran, self._program)
         ran.unmet = unmet(self._program, {**ran.messages, **leaving.numbers})
@@ -161,7 +167,7 @@ class _Run:
         for found in self._read.values():
             found.release()
 
-    def _execute_inside(self, plan: Plan, ran: Ran, is_strict: bool) -> bool:
+    def _execute_inside(self, plan: Plan, ran: Ran, is_strict: bool, progress: Progress) -> bool:
         """Let workers do all of it; whether they did, and it was not too much."""
         enrichers, wrong = enrichers_of(self._endpoints)
 
@@ -172,7 +178,7 @@ class _Run:
 
         goals = goals_of(self._endpoints)
         try:
-            done = run_inside(self._spark, plan, readers_of(self._endpoints), enrichers, goals, check)
+            done = run_inside(self._spark, plan, readers_of(self._endpoints), enrichers, goals, check, progress)
         except TooMuch:
             return False
         for source, read_ in done.read.items():
