@@ -341,6 +341,18 @@ def test_a_message_with_a_key_is_put_in_once(node: Served, queue: str, propertie
     assert put("k" * 1001)[0] == 400
 
 
+def test_another_message_with_the_same_key_is_refused(node: Served) -> None:
+    def put(body: str, **properties: Any) -> tuple[int, Any]:
+        message = {"body": body, "properties": properties}
+        return ask(node, "/api/queues/later/messages", "POST", json=message, headers={"idempotency-key": "k"})
+
+    first = put("<one/>", timeout="PT1H", target="crm")
+    assert put("<one/>", target="crm", timeout="PT1H") == first
+    for other in (put("<two/>", timeout="PT1H", target="crm"), put("<one/>", timeout="PT2H", target="crm")):
+        assert other[0] == 422
+        assert "send this one with a key of its own" in other[1]["detail"]
+
+
 # Who is let in
 
 

@@ -88,6 +88,21 @@ def test_the_same_mail_comes_once(node: Served) -> None:
     node.until(lambda: len(node.bodies("copies")) == 2)
 
 
+def test_another_mail_with_the_same_id_is_refused(node: Served) -> None:
+    send(node, mail(xml="<order>5</order>"))
+    other = mail(xml="<order>5</order>")
+    other.replace_header("Subject", "Again")  # as it may be when it came on another way
+    send(node, other)
+    with pytest.raises(smtplib.SMTPDataError, match="another message has come with the same key"):
+        send(node, mail(xml="<order>6</order>"))
+    send(node, mail(text="one", number=2))
+    with pytest.raises(smtplib.SMTPDataError):
+        send(node, mail(text="two", number=2))
+    errors = node.until(lambda: node.get("/api/errors")["messages"])
+    assert len(errors) == 2
+    assert all("<duplicate/>" in error["body"] for error in errors)
+
+
 def test_envelopes_in_mail(node: Served) -> None:
     text = (
         '<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body><order>9</order></s:Body></s:Envelope>'

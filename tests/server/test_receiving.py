@@ -184,6 +184,25 @@ def test_what_comes_again_is_processed_once(node: Served) -> None:
     node.until(lambda: len(node.bodies("copies")) == 2)
 
 
+def test_another_message_with_the_same_key_is_refused(node: Served) -> None:
+    """Nothing that is told to be accepted is lost."""
+    first = node.post("plain", "<note>1</note>", idempotency_key="k")
+    other = node.post("plain", "<note>2</note>", idempotency_key="k", prefer="wait=20")
+    assert (other.status_code, other.headers["content-type"]) == (422, "application/problem+json")
+    assert f"as message {first.json()['id']}: send this one with a key of its own" in other.json()["detail"]
+    assert node.post("plain", "<note>1</note>", idempotency_key="k").json() == first.json()
+    (error,) = node.until(lambda: node.get("/api/errors")["messages"])
+    assert "<duplicate/>" in error["body"]
+    assert "&lt;note&gt;2" in error["body"]
+    node.until(lambda: node.bodies("copies") == ["<note>1</note>"])
+
+
+def test_another_message_with_the_same_key_for_a_transient_queue(node: Served) -> None:
+    assert node.post("fleeting", "<ask>1</ask>", idempotency_key="k").status_code == 202
+    assert node.post("fleeting", "<ask>2</ask>", idempotency_key="k").status_code == 422
+    assert node.post("fleeting", "<ask>1</ask>", idempotency_key="k").status_code == 202
+
+
 def test_what_was_refused_can_come_again(node: Served) -> None:
     assert node.post("visits", "<visit/>", idempotency_key="k").status_code == 422
     assert node.post("visits", visit("Ada"), idempotency_key="k").status_code == 202

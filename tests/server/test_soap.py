@@ -272,6 +272,20 @@ def test_the_same_id_is_the_same_message(node: Served) -> None:
     assert notes[0] == '<seen action="urn:do"><x/></seen>'
 
 
+def test_the_same_id_in_another_envelope(node: Served) -> None:
+    """The message is what is in the body. Another one is not dropped without a word."""
+    identity = f'<a:MessageID xmlns:a="{WSA}">urn:uuid:1</a:MessageID>'
+    stamped = f'{identity}<t:stamp xmlns:t="urn:t">2</t:stamp>'
+    assert node.post("anything", envelope("<x>1</x>", identity), content_type="text/xml").status_code == 202
+    assert node.post("anything", envelope("<x >1</x>", stamped), content_type="text/xml").status_code == 202
+    other = node.post("anything", envelope("<x>2</x>", identity), content_type="text/xml")
+    assert other.status_code == 500
+    assert "send this one with a key of its own" in etree.fromstring(other.content).findtext(".//faultstring")
+    (error,) = node.until(lambda: node.get("/api/errors")["messages"])
+    assert "<duplicate/>" in error["body"]
+    assert len(node.bodies("notes")) == 1
+
+
 def test_a_reply_relates_to_its_request(node: Served) -> None:
     header = (
         f'<a:MessageID xmlns:a="{WSA}">urn:uuid:7</a:MessageID>'

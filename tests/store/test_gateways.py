@@ -67,6 +67,34 @@ def test_the_same_key_twice_at_once_comes_in_once(store: Store) -> None:
     assert first.message == second.message
 
 
+def test_another_message_with_the_same_key_is_known_by_its_fingerprint(store: Store) -> None:
+    (first,) = store.arrive([Arrival(message=new(), key="k", connection="c", fingerprint="1")], NOW)
+    same, other, any_ = store.arrive(
+        [Arrival(message=new(), key="k", fingerprint=found) for found in ("1", "2", None)], LATER
+    )
+    assert (first.is_new, first.differs) == (True, False)
+    assert [one.differs for one in (same, other, any_)] == [False, True, False]
+    assert {one.message for one in (same, other, any_)} == {first.message}
+    assert not any(one.is_new for one in (same, other, any_))
+    assert other.connection == "c"
+    assert [message.id for message in store.select(Selection())] == [first.message]
+    known = store.arrived("inbox", "k")
+    assert known is not None
+    assert not known.differs
+    assert fits(store)
+
+
+def test_what_came_without_a_fingerprint_is_the_same_as_anything(store: Store) -> None:
+    store.arrive([Arrival(message=new(), key="k")], NOW)
+    (again,) = store.arrive([Arrival(message=new(), key="k", fingerprint="1")], LATER)
+    assert (again.is_new, again.differs) == (False, False)
+
+
+def test_others_with_the_same_key_at_once_differ_from_the_first(store: Store) -> None:
+    found = store.arrive([Arrival(message=new(), key="k", fingerprint=each) for each in ("1", "2", "1")], NOW)
+    assert [(one.is_new, one.differs) for one in found] == [(True, False), (False, True), (False, False)]
+
+
 def test_a_key_is_of_its_queue(store: Store) -> None:
     found = store.arrive([Arrival(message=new("a"), key="k"), Arrival(message=new("b"), key="k")], NOW)
     assert [one.is_new for one in found] == [True, True]

@@ -9,8 +9,8 @@ from demaq.engine.records import Failure
 from demaq.model import Message
 
 KINDS = frozenset(
-    "evaluation type property schema malformed disconnectedTransport timeout nameResolution httpStatus security"
-    " resource system".split()
+    "evaluation type property schema malformed duplicate disconnectedTransport timeout nameResolution httpStatus"
+    " security resource system".split()
 )
 _LONGEST = 100_000  # characters of raw text, or of a description
 _DEEPEST = 5_000  # elements inside one another, so that the error message has no more than the engine's parser takes

@@ -1,6 +1,7 @@
 """Messages that programs and people bring: for which queues, and with which properties."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -12,7 +13,7 @@ from demaq.engine.records import Incoming
 from demaq.engine.told import tell_of_arrivals, tell_of_errors
 from demaq.engine.values import text_of
 from demaq.engine.xml import MessageRefused
-from demaq.model import ECHO_PROPERTIES, SETTABLE_PROPERTIES, PropertyMode, QueueKind, Value
+from demaq.model import ECHO_PROPERTIES, SETTABLE_PROPERTIES, NewMessage, PropertyMode, QueueKind, Value
 from demaq.store import Arrival, Arrived, Note, Store
 
 _ANY = "xs:anyAtomicType"
@@ -86,30 +87,63 @@ def take_in(
 ) -> list[Arrived | MessageRefused]:
     """Put messages from outside into the log, and error messages about those that are refused, in one transaction.
 
-    What comes again, by its key, is not put in again.
+    What comes again, by its key, is not put in again; what is another message, by its fingerprint, is refused.
     """
     if not messages and not notes:
         return []
     admissions = executor.admit(messages) if messages else []
     arrivals = [
-        Arrival(message=made) if refusal else Arrival(message=made, key=incoming.key, connection=incoming.connection)
+        Arrival(message=made) if refusal else _arrival(made, incoming)
         for incoming, (made, refusal) in zip(messages, admissions, strict=True)
         if made is not None
     ]
     arrived = iter(store.arrive(arrivals, now, notes))
     found: list[Arrived | MessageRefused] = []
-    ids: list[int | None] = []
+    put_in: list[tuple[int, NewMessage] | None] = []
     for made, refusal in admissions:
         one = next(arrived) if made is not None else None
-        ids.append(None if one is None else one.message)
+        put_in.append(None if made is None or one is None else (one.message, made))
         if refusal is not None:
             found.append(refusal)
         else:
             assert one is not None
             found.append(one)
-    tell_of_arrivals(messages, found, ids)
-    tell_of_errors([arrival.message for arrival in arrivals], [one for one in ids if one is not None], store)
+    _refuse_others(messages, found, put_in, executor, store, now)
+    tell_of_arrivals(messages, found, [None if one is None else one[0] for one in put_in])
+    known = [one for one in put_in if one is not None]
+    tell_of_errors([made for _, made in known], [number for number, _ in known], store)
     return found
+
+
+def _arrival(made: NewMessage, incoming: Incoming) -> Arrival:
+    return Arrival(message=made, key=incoming.key, connection=incoming.connection, fingerprint=incoming.fingerprint)
+
+
+def _refuse_others(
+    messages: Sequence[Incoming],
+    found: list[Arrived | MessageRefused],
+    put_in: list[tuple[int, NewMessage] | None],
+    executor: Executor,
+    store: Store,
+    now: datetime,
+) -> None:
+    """Refuse what came with the key of another message, and put error messages in about that."""
+    others: dict[int, MessageRefused] = {}
+    for number, one in enumerate(found):
+        if isinstance(one, Arrived) and one.differs:
+            others[number] = MessageRefused(
+                f"another message has come with the same key before, as message {one.message}: send this one with a "
+                "key of its own (Idempotency-Key, wsa:MessageID or Message-ID)",
+                "duplicate",
+            )
+    if not others:
+        return
+    errors = executor.admit([replace(messages[number], refusal=refusal) for number, refusal in others.items()])
+    made = [error for error, _ in errors if error is not None]
+    ids = iter(store.append(made, now))
+    for (number, refusal), (error, _) in zip(others.items(), errors, strict=True):
+        found[number] = refusal
+        put_in[number] = None if error is None else (next(ids), error)
 
 
 def ids_of(answers: Iterable[Arrived | MessageRefused]) -> list[int | MessageRefused]:

@@ -30,7 +30,8 @@ class Incoming:
     """A message from outside, or from a pipeline, which also says by what it was caused, if it was.
 
     With a `refusal`, it is known to be none before anybody looks at its body. Its sender may know it by a `key`, and
-    want a reply on a `connection`. One that `is_error` is the system's own, about its cause, and is not refused.
+    want a reply on a `connection`; by its `fingerprint`, one that comes with the same key is known to be another. One
+    that `is_error` is the system's own, about its cause, and is not refused.
     """
 
     queue: str
@@ -42,6 +43,7 @@ class Incoming:
     cause: Message | None = None
     key: str | None = None
     connection: str | None = None
+    fingerprint: str | None = None
     is_error: bool = False
 
 

@@ -17,6 +17,7 @@ from demaq.diagnostics import DemaqError
 from demaq.engine.errors import printable
 from demaq.engine.xml import admitted, in_utf8
 from demaq.gateways.destinations import mail_address
+from demaq.gateways.fingerprints import fingerprint_of_text
 from demaq.model import Message, Value
 
 _XML = ("text/xml", "application/xml", "application/soap+xml")
@@ -29,10 +30,14 @@ _IDENTITY = "message-id"
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A mail as a message: its document, by which it is known, and its properties."""
+    """A mail as a message: its document, by which it is known, and its properties.
+
+    Its fingerprint is that of what is in it. Headers may be others when it comes again, on another way.
+    """
 
     body: bytes
     key: str | None
+    fingerprint: str
     properties: dict[str, Value]
 
 
@@ -60,9 +65,11 @@ def read_mail(data: bytes, sender: str) -> Letter:
         "ReplyTo": next(iter(_addresses(mail, "reply-to")), ""),
         "Action": _header(mail, "subject"),
     }
+    document = _xml_in(mail)
     return Letter(
-        _xml_in(mail) or _described(mail, sender),
+        document or _described(mail, sender),
         _key(mail),
+        fingerprint_of_text(document or _text_of(mail)),
         {name: Value("xs:string", printable(text)) for name, text in properties.items() if text},
     )
 

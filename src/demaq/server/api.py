@@ -26,6 +26,7 @@ from demaq.engine.shown import (
     version_json,
 )
 from demaq.engine.xml import MessageRefused
+from demaq.gateways.fingerprints import fingerprint
 from demaq.language import ApplicationInvalid
 from demaq.model import Message, Slice
 from demaq.node import DeploymentRefused, RetryRefused, retry
@@ -89,7 +90,8 @@ class Api:
             raise Problem(422, str(error)) from error
         except PropertyInvalid as error:
             raise Problem(422, str(error)) from error
-        answer = await self._edge.take(replace(incoming, key=key_of(request)))
+        sent = fingerprint(body, json.dumps(properties, sort_keys=True))
+        answer = await self._edge.take(replace(incoming, key=key_of(request), fingerprint=sent))
         if isinstance(answer, MessageRefused):
             raise Problem(422, answer.reason)
         return {"id": answer.message}

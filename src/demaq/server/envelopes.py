@@ -54,6 +54,7 @@ class _Coming:
     asked: Asked | None = None  # by WS-ReliableMessaging
     found: SoapRequest | None = None
     body: str = ""  # of the message
+    fingerprint: str | None = None  # of that
 
     @property
     def version(self) -> Version:
@@ -152,6 +153,7 @@ class Envelopes:
             port = self._edge.interfaces.ports(plan).get(coming.queue)
             coming.found = read_request(coming.envelope, port, coming.action, understood)
             coming.body = coming.envelope.text()
+            coming.fingerprint = coming.envelope.fingerprint()
         return True
 
     async def _answer(self, coming: _Coming, size: int) -> Response:
@@ -171,6 +173,7 @@ class Envelopes:
                 **({} if who is None else {"Sender": Value("xs:string", who)}),
             },
             key=coming.key,
+            fingerprint=coming.fingerprint,
         )
         wait = self._wait(coming, found)
         if coming.asked is None:

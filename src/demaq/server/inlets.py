@@ -83,9 +83,11 @@ class _Mailbox:
         try:
             letter = await asyncio.to_thread(read_mail, content, envelope.mail_from or "")
             body: bytes | str = letter.body
+            sent = letter.fingerprint
             if looks_like_envelope(letter.body, ""):
                 found = await asyncio.to_thread(open_envelope, letter.body, self._edge.plan.limits)
-                body = letter.body if found is None else read_request(found).envelope.text()
+                if found is not None:
+                    body, sent = read_request(found).envelope.text(), found.fingerprint()
             reasons = [await self._edge.unsuitable(queue, body) for queue in queues]
         except (Fault, MailInvalid) as error:
             for queue in queues:
@@ -96,7 +98,14 @@ class _Mailbox:
         if any(reasons):
             return f"554 5.6.0 {_line(next(filter(None, reasons)))}"
         messages = [
-            Incoming(queue=queue, body=body, now=self._edge.now(), properties=letter.properties, key=letter.key)
+            Incoming(
+                queue=queue,
+                body=body,
+                now=self._edge.now(),
+                properties=letter.properties,
+                key=letter.key,
+                fingerprint=sent,
+            )
             for queue in queues
         ]
         try:

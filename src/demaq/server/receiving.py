@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 from demaq.engine.plan import PlanQueue
 from demaq.engine.records import Incoming
 from demaq.engine.xml import in_utf8
+from demaq.gateways.fingerprints import fingerprint
 from demaq.gateways.json import JsonInvalid, json_to_xml
 from demaq.gateways.protocols import ProtocolInvalid, Protocols
 from demaq.gateways.soap.requests import looks_like_envelope
@@ -61,6 +62,7 @@ class Receiving:
             now=self._edge.now(),
             properties={"Sender": Value("xs:string", sender_of(request))},
             key=key_of(request),
+            fingerprint=fingerprint(document),
         )
         return await self._exchanging.exchanged(Exchange(request), incoming, preferred_wait(request, usual))
 

@@ -25,6 +25,7 @@ from demaq.store.port import (
     Request,
     Selection,
     Version,
+    differ,
 )
 
 
@@ -46,7 +47,7 @@ class MemoryStore:
         self._resets: dict[int, list[Slice]] = {}
         self._versions: list[Version] = []
         self._appended: set[tuple[str, int]] = set()
-        self._arrivals: dict[tuple[str, str], tuple[Arrived, datetime]] = {}
+        self._arrivals: dict[tuple[str, str], tuple[Arrived, str | None, datetime]] = {}
         self._deliveries: dict[int, Delivery] = {}
         self._retries: dict[int, int] = {}
         self._notes: dict[str, tuple[str, datetime]] = {}
@@ -89,9 +90,10 @@ class MemoryStore:
             self.insert(number, arrival.message, at, "outside")
             return Arrived(number, None, is_new=True)
         if key in self._arrivals:
-            return replace(self._arrivals[key][0], is_new=False)
+            before, fingerprint, _ = self._arrivals[key]
+            return replace(before, is_new=False, differs=differ(fingerprint, arrival.fingerprint))
         arrived = Arrived(number, arrival.connection, is_new=True)
-        self._arrivals[key] = arrived, at
+        self._arrivals[key] = arrived, arrival.fingerprint, at
         self.insert(number, arrival.message, at, "outside")
         return arrived
 
@@ -277,7 +279,7 @@ class MemoryStore:
     def requests(self, connections: Collection[str]) -> Mapping[str, Request]:
         return {
             one.connection: Request(queue, one.message)
-            for (queue, _), (one, _) in self._arrivals.items()
+            for (queue, _), (one, _, _) in self._arrivals.items()
             if one.connection is not None and one.connection in connections
         }
 
@@ -412,7 +414,7 @@ class MemoryStore:
     def reclaim(self, before: datetime, limit: int) -> int:
         ended = [number for number, at in self._ended.items() if at < before][:limit]
         self._reclaim(ended)
-        self._arrivals = {key: found for key, found in self._arrivals.items() if found[1] >= before}
+        self._arrivals = {key: found for key, found in self._arrivals.items() if found[2] >= before}
         return len(ended)
 
     def _reclaim(self, ended: Iterable[int]) -> None:

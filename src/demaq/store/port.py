@@ -155,21 +155,32 @@ class Selection:
 class Arrival:
     """A message on its way in through a gateway. Its sender may know it by a key, and want a reply on a connection.
 
-    A message with a key that its queue has seen before does not come in again.
+    A message with a key that its queue has seen before does not come in again. By its fingerprint, if it has one, it is
+    known whether it is the same as before: without one, it is.
     """
 
     message: NewMessage
     key: str | None = None
     connection: str | None = None
+    fingerprint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """The id of a message, and the connection on which its reply is wanted; those of before, if it came again."""
+    """The id of a message, and the connection on which its reply is wanted; those of before, if it came again.
+
+    If it `differs`, another message came with its key before, and this one is nowhere.
+    """
 
     message: int
     connection: str | None
     is_new: bool
+    differs: bool = False
+
+
+def differ(one: str | None, other: str | None) -> bool:
+    """Are these the fingerprints of two messages? One that is not known may be any."""
+    return one is not None and other is not None and one != other
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from demaq.store.port import (
     Reset,
     Selection,
     Version,
+    differ,
 )
 from demaq.store.rows import MADE, indexed, made_row, to_message, to_micros, to_time
 from demaq.store.scan import Constraint, Dialect, Op, Scan, conditions, query
@@ -145,15 +146,22 @@ class SqlStore(ABC):
         if arrival.key is None and arrival.connection is None:
             return Arrived(number, None, is_new=True)
         queue, key = arrival.message.queue, indexed(arrival.key or f"connection {arrival.connection}")
-        row = {"queue": queue, "key": key, "message": number, "at": to_micros(at), "connection": arrival.connection}
+        row = {
+            "queue": queue,
+            "key": key,
+            "message": number,
+            "at": to_micros(at),
+            "connection": arrival.connection,
+            "fingerprint": arrival.fingerprint,
+        }
         if self._run("insert_arrival", [row]):
             return Arrived(number, arrival.connection, is_new=True)
-        ((before, connection),) = self._rows("arrival", queue=queue, key=key)
-        return Arrived(before, connection, is_new=False)
+        ((before, connection, fingerprint),) = self._rows("arrival", queue=queue, key=key)
+        return Arrived(before, connection, is_new=False, differs=differ(fingerprint, arrival.fingerprint))
 
     def arrived(self, queue: str, key: str) -> Arrived | None:
         rows = self._rows("arrival", queue=queue, key=indexed(key))
-        return next((Arrived(before, connection, is_new=False) for before, connection in rows), None)
+        return next((Arrived(before, connection, is_new=False) for before, connection, _ in rows), None)
 
     def reserve(self, number: int) -> int:
         with self._transaction():

@@ -10,6 +10,7 @@ from lxml import etree
 
 from demaq.diagnostics import DemaqError
 from demaq.engine.errors import printable
+from demaq.gateways.fingerprints import fingerprint_of_element
 
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
@@ -83,6 +84,12 @@ class Envelope:
         payload = self.payload
         assert payload is not None
         return document_text(payload)
+
+    def fingerprint(self) -> str:
+        """By which the payload is known to be another one, in whatever envelope it comes."""
+        payload = self.payload
+        assert payload is not None
+        return fingerprint_of_element(payload)
 
     @property
     def is_fault(self) -> bool:

@@ -60,11 +60,12 @@ insert into delivery (message, at, destination, result) values (:message, :at, :
 on conflict (message) do update set at = excluded.at, destination = excluded.destination, result = excluded.result;
 
 -- name: insert_arrival
-insert into arrival (queue, key, message, at, connection) values (:queue, :key, :message, :at, :connection)
+insert into arrival (queue, key, message, at, connection, fingerprint)
+values (:queue, :key, :message, :at, :connection, :fingerprint)
 on conflict do nothing;
 
 -- name: arrival
-select message, connection from arrival where queue = :queue and key = :key;
+select message, connection, fingerprint from arrival where queue = :queue and key = :key;
 
 -- name: forget_arrivals
 delete from arrival where at < :before;
