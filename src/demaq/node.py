@@ -73,6 +73,9 @@ class Attendant(Protocol):
     def obstacles(self, plan: Plan) -> Sequence[str]:
         """Why a version cannot come into force, if it cannot."""
 
+    def failed(self, messages: Sequence[Message]) -> None:
+        """These have failed."""
+
 
 class NeverIdle(DemaqError):
     """An application goes on and on."""
@@ -218,6 +221,7 @@ class Node:
         """Let something be done between any two batches from now on."""
         self._attendants.append(attendant)
         self._engine.examiners.append(attendant.obstacles)
+        self._engine.on_failed.append(attendant.failed)
 
     def call(self, work: Callable[[Engine], Result]) -> "Future[Result]":
         """Have something done between two batches by the thread that processes messages. From any thread."""

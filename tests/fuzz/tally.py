@@ -13,6 +13,7 @@ INSIDE = "something is wrong inside the node"
 _NUMBER = "demaq-message"  # the header with an id
 _NO_HTTP = b"Invalid HTTP request received."  # the server, about what is no request
 _MOST = 20  # problems that are told
+_FAILED = 502  # the application failed, as the problem says: that is no failure of the node
 _SHOWN = 300  # characters of what was sent
 
 
@@ -85,7 +86,7 @@ def complaint(answer: Answer) -> str | None:
         return None
     if answer.media in [version.media_type for version in Version]:
         return _complaint_of_fault(answer)
-    if answer.status >= 500:
+    if answer.status >= 500 and answer.status != _FAILED:
         return f"status {answer.status}: {answer.body[:_SHOWN]!r}"
     if answer.status == 400 and answer.body == _NO_HTTP:
         return None

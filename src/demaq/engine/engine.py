@@ -79,6 +79,8 @@ class Engine:
         self.tracing: Tracing | None = None  # if anybody wants to be told
         # Who else may say why a version cannot come into force.
         self.examiners: list[Callable[[Plan], Sequence[str]]] = []
+        # Who else wants to know which messages have failed.
+        self.on_failed: list[Callable[[Sequence[Message]], None]] = []
         self._pipelines = Pipelines(self.store, executor, clock)
         self._plan = self._in_force()
         self.refresh()
@@ -187,6 +189,7 @@ class Engine:
         tell_of_batch(done, made, time.perf_counter() - start, begun.pending.where, self.store)
         if self.tracing is not None:
             self.tracing.processed(begun.batch.tasks, done, self._clock.now())
+        self._tell_of_failed(begun.batch.tasks, done)
         self._ahead = ahead
         if ahead is not None and first.comes_before(ahead.batch.tasks[-1].message):  # so it is if the batch was cut
             self._forget_ahead()
@@ -200,6 +203,13 @@ class Engine:
             failed=sum(one.failed for one in done),
             produced=sum(len(one.produced) for one in done),
         )
+
+    def _tell_of_failed(self, tasks: Sequence[Task], done: Sequence[Processed]) -> None:
+        ids = {one.message for one in done if one.failed}
+        failed = [task.message for task in tasks if task.message.id in ids] if ids else []
+        if failed:
+            for told in self.on_failed:
+                told(failed)
 
     def _piped(self) -> Step | None:
         """Take messages through pipelines; None if they have had all."""

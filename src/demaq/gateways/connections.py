@@ -12,8 +12,16 @@ class NoLonger(DemaqError):
     """The node stops, and no reply will come any more in time."""
 
 
+class Unanswered(DemaqError):
+    """Something failed, and no reply can come any more. `kind` is that of the error message about it."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"no reply will come: {kind}")
+        self.kind = kind
+
+
 class Connections:
-    """Who waits for a reply on which connection. Of the event loop alone."""
+    """Who waits for a reply on which connection. Of the event loop alone, but for whether somebody does."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, set[asyncio.Future[Message]]] = {}
@@ -21,6 +29,9 @@ class Connections:
 
     def __len__(self) -> int:
         return sum(map(len, self._waiting.values()))
+
+    def __contains__(self, connection: str) -> bool:
+        return connection in self._waiting
 
     @contextmanager
     def expected(self, connection: str) -> "Iterator[asyncio.Future[Message]]":
@@ -46,6 +57,13 @@ class Connections:
             for future in self._waiting.get(connection, ()):
                 if not future.done():
                     future.set_result(message)
+
+    def fail(self, kinds: Mapping[str, str]) -> None:
+        """No reply will come on connections, because of an error of each kind."""
+        for connection, kind in kinds.items():
+            for future in self._waiting.get(connection, ()):
+                if not future.done():
+                    future.set_exception(Unanswered(kind))
 
     def close(self) -> None:
         """Nobody waits any longer."""

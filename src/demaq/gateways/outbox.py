@@ -28,6 +28,7 @@ from demaq.gateways.protocols import ProtocolInvalid
 from demaq.gateways.reliable.lane import ReliableLane, note_name
 from demaq.gateways.soap.wsdl import Port
 from demaq.gateways.told import tell_of_finished, tell_of_refused, tell_of_replies
+from demaq.gateways.unanswered import failure_of
 from demaq.model import SYSTEM_ERRORS, Clock, EdgeSettings, Message
 from demaq.store import Delivery, DeliveryResult, Note
 
@@ -93,6 +94,7 @@ class Outbox:
         self._outcomes: deque[Outcome] = deque()
         self._lanes: dict[tuple[str, str], PlainLane | ReliableLane] = {}
         self._breakers = Breakers()
+        self._doubtful: set[str] = set()  # connections on which something failed
         self._is_closing = False
 
     # In the thread of the node
@@ -100,7 +102,28 @@ class Outbox:
     def attend(self, engine: Engine) -> bool:
         """Write down what has become of messages, and take up new ones."""
         noted = self._note(engine)
-        return self._take(engine) or noted
+        taken = self._take(engine)
+        self._give_up(engine)
+        return taken or noted
+
+    def failed(self, messages: Sequence[Message]) -> None:
+        """On their connections, perhaps, no reply will come."""
+        found = [message.properties.get(_CONNECTION) for message in messages]
+        self._doubtful.update(connection.text for connection in found if connection is not None)
+
+    def _give_up(self, engine: Engine) -> None:
+        """Tell those who wait in vain."""
+        self._doubtful = {name for name in self._doubtful if name in self._connections}
+        if not self._doubtful:
+            return
+        asked = engine.store.requests(self._doubtful)
+        answered = engine.store.replies(asked)
+        self._doubtful = {name for name in asked if name not in answered}
+        kinds = {name: failure_of(asked[name].message, engine.store, engine.plan) for name in self._doubtful}
+        found = {name: kind for name, kind in kinds.items() if kind is not None}
+        self._doubtful.difference_update(found)
+        if found:
+            self._in_loop(self._connections.fail, found)
 
     def obstacles(self, plan: Plan) -> Sequence[str]:
         """Why the gateways of a version cannot work as they are configured."""
@@ -146,6 +169,7 @@ class Outbox:
         ]
         failed = [one.parcel.message for one in done if one.failure is not None and one.parcel is not None]
         causes = _causes(failed, engine)
+        self.failed(failed)
         came = [self._came_of(one, engine.plan, causes, now) for one in done]
         engine.deliver(deliveries, [one for one in came if one is not None], notes)
 
@@ -258,6 +282,7 @@ class Outbox:
         ]
         engine.deliver(deliveries, errors)
         self.counts.failed += len(refused)
+        self.failed([message for message, _ in refused])
         tell_of_refused(refused)
 
     def _identity_of(self, engine: Engine) -> UUID:

@@ -13,6 +13,7 @@ from demaq.engine.xml import MessageRefused, read_message
 from demaq.gateways.connections import Connections
 from demaq.gateways.intake import Intake
 from demaq.gateways.interfaces import Interfaces
+from demaq.gateways.unanswered import failure_of
 from demaq.model import SYSTEM_ERRORS, EdgeSettings, Message
 from demaq.node import Node, Sender
 from demaq.server.reading import Reading
@@ -108,6 +109,10 @@ class Edge:
     async def request(self, connection: str) -> Request | None:
         """What came in on a connection, and wants a reply."""
         return (await self.call(lambda engine: engine.store.requests([connection]))).get(connection)
+
+    async def failure(self, request: int) -> str | None:
+        """The kind of the error because of which no reply to a request will come, if that is certain."""
+        return await self.call(lambda engine: failure_of(request, engine.store, engine.plan))
 
     async def reply(self, connection: str) -> Message | None:
         """The reply on a connection, if it is there."""

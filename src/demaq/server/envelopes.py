@@ -10,6 +10,7 @@ from lxml import etree
 from starlette.requests import Request
 from starlette.responses import Response
 
+from demaq.diagnostics import DemaqError
 from demaq.engine.records import Incoming
 from demaq.engine.xml import MessageRefused
 from demaq.gateways.protocols import ProtocolInvalid, Protocols
@@ -28,7 +29,7 @@ from demaq.gateways.soap.envelope import Blame, Envelope, Fault, Version
 from demaq.gateways.soap.requests import SoapRequest, action_of, open_envelope, read_request, refusal, reply, status_of
 from demaq.model import Message, Value
 from demaq.server.edge import Edge
-from demaq.server.exchanges import Exchange, Exchanging, key_of, refused, sender_of
+from demaq.server.exchanges import Exchange, Exchanging, failed_because, key_of, refused, sender_of
 from demaq.server.preferences import preferred_wait
 from demaq.server.problems import Problem
 from demaq.server.tokens import Tokens
@@ -274,6 +275,9 @@ class _SoapExchange(Exchange):
         asked = self._coming.asked
         assert asked is not None
         return _response(self._coming, answer(asked, None, self._given), headers=headers)
+
+    def failed(self, message: int, kind: str) -> DemaqError:
+        return Fault(failed_because(message, kind), Blame.RECEIVER, headers=self.headers)
 
     def replied(self, message: Message) -> Response:
         assert self._coming.found is not None

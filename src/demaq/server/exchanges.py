@@ -9,9 +9,10 @@ from uuid import uuid4
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from demaq.diagnostics import DemaqError
 from demaq.engine.records import Incoming
 from demaq.engine.xml import MessageRefused
-from demaq.gateways.connections import NoLonger
+from demaq.gateways.connections import NoLonger, Unanswered
 from demaq.gateways.json import JsonUnknown, is_json, xml_to_json
 from demaq.model import Message
 from demaq.server.edge import Edge
@@ -19,6 +20,7 @@ from demaq.server.problems import Problem
 from demaq.store import Arrived
 
 _MALFORMED = 400
+_FAILED = 502  # the application did, and not the node
 _REFUSED = 422  # it was read, and is not what the queue takes
 LONGEST_KEY = 1000  # characters
 _LARGE = 20_000  # characters, from which on a thread is worth its while
@@ -37,6 +39,10 @@ class Exchange:
             place = f"{quote(self._request.url.path)}/replies/{arrived.connection}"
             headers |= {"location": place, "retry-after": AGAIN}
         return JSONResponse({"id": arrived.message}, 202, headers=headers)
+
+    def failed(self, message: int, kind: str) -> DemaqError:
+        """There is no reply, and there will be none: what is raised then."""
+        return Problem(_FAILED, failed_because(message, kind))
 
     def replied(self, message: Message) -> Response:
         """A reply in JSON, if it is the XML form of that and the sender does not ask for XML."""
@@ -79,6 +85,8 @@ class Exchanging:
             message = await asyncio.wait_for(reply, wait)
         except (TimeoutError, NoLonger):
             return exchange.accepted(arrived, is_late=True)
+        except Unanswered as error:
+            raise exchange.failed(arrived.message, error.kind) from error
         return await shown(exchange, message)
 
     async def answered_again(self, exchange: Exchange, arrived: Arrived, wait: float) -> Response:
@@ -88,6 +96,9 @@ class Exchanging:
         with self._edge.connections.expected(arrived.connection) as reply:
             known = await self._edge.reply(arrived.connection)
             if known is None:
+                kind = await self._edge.failure(arrived.message)
+                if kind is not None:
+                    raise exchange.failed(arrived.message, kind)
                 return await self.answered(exchange, arrived, reply, wait)
         return await shown(exchange, known)
 
@@ -97,6 +108,11 @@ async def shown(exchange: Exchange, message: Message) -> Response:
     if len(message.body) < _LARGE:
         return exchange.replied(message)
     return await asyncio.to_thread(exchange.replied, message)
+
+
+def failed_because(message: int, kind: str) -> str:
+    """What a sender may know of it: the rest is in the error message."""
+    return f"the message was accepted as {message}, and could not be processed ({kind}): no reply will come"
 
 
 def refused(answer: MessageRefused) -> Problem:

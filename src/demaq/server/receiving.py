@@ -75,10 +75,14 @@ class Receiving:
         if self._protocols(queue).security is not None:
             raise Problem(404, "replies are given in envelopes here: send the request again, with its message id")
         reply = await self._edge.reply(connection)
+        exchange = Exchange(request)
         if reply is None:
+            kind = await self._edge.failure(asked.message)
+            if kind is not None:
+                raise exchange.failed(asked.message, kind)
             headers = {"retry-after": AGAIN}
             return JSONResponse({"id": asked.message, "replied": False}, 202, headers=headers)
-        return await shown(Exchange(request), reply)
+        return await shown(exchange, reply)
 
     async def describe(self, request: Request) -> Response:
         """`?wsdl`: the interface of a gateway, with the address of this node; `?file=…` what that imports."""
