@@ -25,17 +25,19 @@ from demaq.gateways.secure.faults import SecurityFault
 from demaq.gateways.secure.incoming import Verified, verify
 from demaq.gateways.secure.names import WSSE
 from demaq.gateways.secure.sealing import sealed
-from demaq.gateways.soap.envelope import Blame, Envelope, Fault, Version
+from demaq.gateways.soap.envelope import Blame, Envelope, Fault, Version, envelope
 from demaq.gateways.soap.requests import SoapRequest, action_of, open_envelope, read_request, refusal, reply, status_of
+from demaq.gateways.soap.wsdl import parsed
 from demaq.model import Message, Value
 from demaq.server.edge import Edge
-from demaq.server.exchanges import Exchange, Exchanging, failed_because, key_of, refused, sender_of
+from demaq.server.exchanges import AGAIN, Exchange, Exchanging, failed_because, key_of, refused, sender_of
 from demaq.server.preferences import preferred_wait
 from demaq.server.problems import Problem
 from demaq.server.tokens import Tokens
 from demaq.server.tracing import continued
 from demaq.store import Arrived
 
+VERSION = "soap"  # the parameter that says in which envelope a late reply is wanted
 _USUAL_WAIT = 30.0  # seconds for the reply to an operation that has one
 _FAULTS = 400  # statuses from there on
 _Receiver = Receiver[Incoming, Arrived | MessageRefused]
@@ -266,6 +268,8 @@ class _SoapExchange(Exchange):
         """Without a body, as one-way operations have it; where a late reply will be is said in any case."""
         answer = super().accepted(arrived, is_late=is_late)
         headers = {name: answer.headers[name] for name in ("location", "retry-after") if name in answer.headers}
+        if "location" in headers:
+            headers["location"] += f"?{VERSION}={self._coming.version.number}"
         if self._given:
             return self.acknowledged(headers)
         return Response(b"", 202, {**headers, "demaq-message": str(arrived.message)})
@@ -283,3 +287,22 @@ class _SoapExchange(Exchange):
         assert self._coming.found is not None
         text = reply(self._coming.found, message.body, self.headers)
         return _response(self._coming, text, headers={"demaq-message": str(message.id)})
+
+
+class LateExchange(Exchange):
+    """What is answered in an envelope to whoever asks again, of whose request nothing but the version is known."""
+
+    def __init__(self, request: Request, version: Version) -> None:
+        super().__init__(request)
+        self._version = version
+
+    def replied(self, message: Message) -> Response:
+        text = envelope(self._version, parsed(message.body))
+        return Response(text, 200, {"demaq-message": str(message.id)}, self._version.media_type)
+
+    def failed_late(self, message: int, kind: str) -> Response:
+        found = Fault(failed_because(message, kind), Blame.RECEIVER)
+        return Response(refusal(found, self._version), status_of(found, self._version), None, self._version.media_type)
+
+    def not_yet(self, message: int) -> Response:
+        return Response(b"", 202, {"retry-after": AGAIN, "demaq-message": str(message)})

@@ -44,6 +44,14 @@ class Exchange:
         """There is no reply, and there will be none: what is raised then."""
         return Problem(_FAILED, failed_because(message, kind))
 
+    def failed_late(self, message: int, kind: str) -> Response:
+        """The same, for whoever asks later."""
+        raise self.failed(message, kind)
+
+    def not_yet(self, message: int) -> Response:
+        """There may be a reply later."""
+        return JSONResponse({"id": message, "replied": False}, 202, headers={"retry-after": AGAIN})
+
     def replied(self, message: Message) -> Response:
         """A reply in JSON, if it is the XML form of that and the sender does not ask for XML."""
         wanted = self._request.headers.get("accept", "")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from demaq.engine.plan import PlanQueue
 from demaq.engine.records import Incoming
@@ -13,12 +13,13 @@ from demaq.engine.xml import in_utf8
 from demaq.gateways.fingerprints import fingerprint
 from demaq.gateways.json import JsonInvalid, json_to_xml
 from demaq.gateways.protocols import ProtocolInvalid, Protocols
+from demaq.gateways.soap.envelope import Version
 from demaq.gateways.soap.requests import looks_like_envelope
 from demaq.gateways.soap.wsdl import generated, place_at, served
 from demaq.model import QueueKind, Value
 from demaq.server.edge import Edge
-from demaq.server.envelopes import Envelopes
-from demaq.server.exchanges import AGAIN, Exchange, Exchanging, key_of, sender_of, shown
+from demaq.server.envelopes import VERSION, Envelopes, LateExchange
+from demaq.server.exchanges import Exchange, Exchanging, key_of, sender_of, shown
 from demaq.server.preferences import preferred_wait
 from demaq.server.problems import Problem
 from demaq.server.requests import charset, media_type, whole_body
@@ -75,13 +76,10 @@ class Receiving:
         if self._protocols(queue).security is not None:
             raise Problem(404, "replies are given in envelopes here: send the request again, with its message id")
         reply = await self._edge.reply(connection)
-        exchange = Exchange(request)
+        exchange = _late(request)
         if reply is None:
             kind = await self._edge.failure(asked.message)
-            if kind is not None:
-                raise exchange.failed(asked.message, kind)
-            headers = {"retry-after": AGAIN}
-            return JSONResponse({"id": asked.message, "replied": False}, 202, headers=headers)
+            return exchange.not_yet(asked.message) if kind is None else exchange.failed_late(asked.message, kind)
         return await shown(exchange, reply)
 
     async def describe(self, request: Request) -> Response:
@@ -119,6 +117,17 @@ class Receiving:
         if queue is None or queue.kind is not QueueKind.INCOMING_GATEWAY:
             raise Problem(404, f"there is no incoming gateway `{name}`")
         return name
+
+
+def _late(request: Request) -> Exchange:
+    """A late reply comes as what asked for it did."""
+    number = request.query_params.get(VERSION)
+    if number is None:
+        return Exchange(request)
+    version = next((version for version in Version if version.number == number), None)
+    if version is None:
+        raise Problem(400, f"`{VERSION}` is 1.1 or 1.2")
+    return LateExchange(request, version)
 
 
 def _reached_at(request: Request, address: str) -> str:

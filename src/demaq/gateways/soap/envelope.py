@@ -25,6 +25,10 @@ class Version(Enum):
     def media_type(self) -> str:
         return "text/xml" if self is Version.SOAP_11 else "application/soap+xml"
 
+    @property
+    def number(self) -> str:
+        return "1.1" if self is Version.SOAP_11 else "1.2"
+
     def tag(self, local: str) -> str:
         """The name of an element."""
         return f"{{{self.value}}}{local}"
