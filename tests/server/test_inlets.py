@@ -10,7 +10,7 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from aiosmtpd.handlers import Message as Kept
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from demaq.engine.records import Incoming
-from demaq.model import GatewaySettings, MailSettings, ServerSettings
+from demaq.model import EdgeSettings, GatewaySettings, MailSettings, ServerSettings
+from demaq.server.relays import Relays
+from demaq.server.serving import ServerRefused, check
 from demaq.store import StoreUnavailable
 from serving import SOON, Served, served
 
@@ -171,6 +173,62 @@ def test_whoever_hangs_up_before_the_answer_holds_up_nobody(
     store.execute("rollback")
     store.close()
     assert node.post("orders", "<order>2</order>").status_code == 202
+
+
+OUTSIDE = "192.0.2.1"  # of no machine
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", OUTSIDE])
+def test_nobody_takes_mail_of_everybody_unless_told_so(tmp_path: Path, host: str) -> None:
+    with (
+        pytest.raises(ServerRefused, match="set `relays` below \\[mail\\]"),
+        served(tmp_path / "app", APP, files={"order.xsd": SCHEMA}, gateways=BOX, mail=MailSettings(host=host, port=0)),
+    ):
+        pass
+    check(EdgeSettings(mail=MailSettings(host=host)))  # where no gateway has an address
+    check(EdgeSettings(gateways=BOX, mail=MailSettings(host=host, relays=("192.0.2.25",))))
+
+
+def test_mail_of_others_is_taken_if_they_are_named() -> None:
+    relays = Relays(MailSettings(relays=("192.0.2.25", "10.1.0.0/16", "2001:db8::/32")))
+    for client in ("127.0.0.1", "::1", "192.0.2.25", "::ffff:10.1.2.3", "10.1.255.1", "2001:db8::7", "fe80::1%lo"):
+        answer = relays.refusal(client)
+        assert (answer is None) == (client != "fe80::1%lo"), client
+    for client in ("192.0.2.26", "10.2.0.1", "::ffff:10.2.0.1", "2001:db9::7"):
+        assert str(relays.refusal(client)).startswith("421 4.7.1")
+    assert str(Relays(MailSettings()).refusal("10.1.2.3")).startswith("421")
+
+
+def test_strangers_are_sent_away(node: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Relays, "_is_known", lambda _self, _client: False)
+    with pytest.raises(smtplib.SMTPConnectError) as found:
+        send(node, mail(xml="<order/>"))
+    assert found.value.smtp_code == 421
+    monkeypatch.undo()
+    send(node, mail(xml="<order/>"))
+
+
+def test_so_many_give_mail_at_a_time_and_so_many_mails_a_minute(tmp_path: Path) -> None:
+    settings = MailSettings(port=0, connections=2, rate=3)
+    with served(tmp_path / "app", APP, files={"order.xsd": SCHEMA}, gateways=BOX, mail=settings) as node:
+        place = ("127.0.0.1", node.serving.edge.mail_port)
+        refused = pytest.raises(smtplib.SMTPConnectError, match="too many connections")
+        with smtplib.SMTP(*place), smtplib.SMTP(*place), refused:
+            smtplib.SMTP(*place)
+
+        def is_left() -> bool:
+            with suppress(smtplib.SMTPConnectError):
+                send(node, mail(xml="<order/>"))
+                return True
+            return False
+
+        node.until(is_left)
+        for number in (2, 3):
+            send(node, mail(xml="<order/>", number=number))
+        with pytest.raises(smtplib.SMTPSenderRefused) as found:
+            send(node, mail(xml="<order/>", number=4))
+        assert found.value.smtp_code == 450
+        node.until(lambda: len(node.bodies("copies")) == 3)
 
 
 class Box(Kept):

@@ -1,5 +1,6 @@
 """`[server]` and `[gateways.NAME]` in `demaq.toml`: how a node is connected to the world."""
 
+import ipaddress
 import os
 from collections.abc import Mapping
 from dataclasses import fields
@@ -87,6 +88,7 @@ def _users(source: Source, table: str, given: Any, report: Report) -> dict[str, 
 _WORDS = {
     "port": "a number of a port",
     "log": '"off", "text" or "json"',
+    "relays": 'a list of addresses and networks such as "192.0.2.25" and "10.0.0.0/8"',
     "endpoint": 'an address such as "http://localhost:4318"',
 }
 _KINDS: dict[type, str] = {
@@ -115,10 +117,18 @@ def _value(default: Any, key: str, value: Any) -> Any:
         return int(read) if is_good and read is not None else _WRONG
     if isinstance(default, tuple):
         is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
-        return tuple(value) if is_list else _WRONG
+        return tuple(value) if is_list and (key != "relays" or all(map(_is_network, value))) else _WRONG
     if key == "endpoint" and not str(value).startswith(("http://", "https://")):
         return _WRONG
     return value if isinstance(value, str) and value in _CHOICES.get(key, (value,)) else _WRONG
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return True
 
 
 def _or_wrong(value: Any) -> Any:

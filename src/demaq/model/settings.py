@@ -80,7 +80,7 @@ class MailSettings:
     """`[mail]`: by which server mail goes out, from whom, and where it comes in.
 
     `server` is written `smtp://host:25`, `smtp+tls://host:587` (which begins in the open, and then is encrypted) or
-    `smtps://host:465`.
+    `smtps://host:465`. Mail comes in from this machine, and from the mail servers, or networks of them, in `relays`.
     """
 
     server: str = "smtp://localhost:25"
@@ -89,6 +89,9 @@ class MailSettings:
     sender: str = "demaq@localhost"
     host: str = "127.0.0.1"
     port: int = 8425
+    relays: tuple[str, ...] = ()
+    rate: int = 0  # mails a minute from one address; 0: as many as come
+    connections: int = 100  # at the same time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
-from weakref import WeakSet
 
-from aiosmtpd.smtp import SMTP, Envelope, Session
+from aiosmtpd.smtp import SMTP, Envelope
+from aiosmtpd.smtp import Session as Known
 
 from demaq.engine.errors import printable
 from demaq.engine.records import Incoming
@@ -20,6 +20,7 @@ from demaq.gateways.soap.envelope import Fault
 from demaq.gateways.soap.requests import looks_like_envelope, open_envelope, read_request
 from demaq.model import Value
 from demaq.server.edge import Edge
+from demaq.server.relays import Relays, Session
 from demaq.store import StoreUnavailable
 
 _MOST_RECIPIENTS = 100
@@ -35,14 +36,14 @@ async def mailbox(edge: Edge, listening: socket.socket | None) -> AsyncIterator[
         yield
         return
     loop = asyncio.get_running_loop()
-    handler = _Mailbox(edge, addresses)
-    sessions: WeakSet[SMTP] = WeakSet()
+    relays = Relays(edge.settings.mail)
+    handler = _Mailbox(edge, addresses, relays)
+    limit = edge.settings.server.largest
 
-    def session() -> SMTP:
-        limit = edge.settings.server.largest
-        found = SMTP(handler, data_size_limit=limit, enable_SMTPUTF8=True, ident="Demaq", loop=loop, timeout=60)
-        sessions.add(found)
-        return found
+    def session() -> Session:
+        return Session(
+            relays, handler, data_size_limit=limit, enable_SMTPUTF8=True, ident="Demaq", loop=loop, timeout=60
+        )
 
     server = await loop.create_server(session, sock=listening)
     edge.mail_port = server.sockets[0].getsockname()[1]
@@ -50,7 +51,7 @@ async def mailbox(edge: Edge, listening: socket.socket | None) -> AsyncIterator[
         yield
     finally:
         server.close()
-        for each in sessions:
+        for each in list(relays.sessions):
             if isinstance(each.transport, asyncio.WriteTransport):
                 each.transport.abort()
         await asyncio.sleep(0)  # sockets are closed in the loop's next turn
@@ -59,12 +60,23 @@ async def mailbox(edge: Edge, listening: socket.socket | None) -> AsyncIterator[
 class _Mailbox:
     """Answers a server for mail: 250 when a message is durable."""
 
-    def __init__(self, edge: Edge, addresses: dict[str, str]) -> None:
+    def __init__(self, edge: Edge, addresses: dict[str, str], relays: Relays) -> None:
         self._edge = edge
         self._addresses = addresses
+        self._relays = relays
+
+    async def handle_MAIL(
+        self, _server: SMTP, session: Known, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        pause = self._relays.pause(session.peer[0]) if session.peer else None
+        if pause is not None:
+            return pause
+        envelope.mail_from = address
+        envelope.mail_options.extend(options)
+        return "250 OK"
 
     async def handle_RCPT(
-        self, _server: SMTP, _session: Session, envelope: Envelope, address: str, _options: list[str]
+        self, _server: SMTP, _session: Known, envelope: Envelope, address: str, _options: list[str]
     ) -> str:
         if address.lower() not in self._addresses:
             return f"550 5.1.1 nobody here is called {address}"
@@ -76,7 +88,7 @@ class _Mailbox:
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
-    async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:
+    async def handle_DATA(self, _server: SMTP, _session: Known, envelope: Envelope) -> str:
         content = envelope.content
         assert isinstance(content, bytes)
         queues = dict.fromkeys(self._addresses[address.lower()] for address in envelope.rcpt_tos)

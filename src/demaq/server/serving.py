@@ -53,14 +53,13 @@ class Serving:
         server, mail = settings.server, settings.mail
         if server.certificate is not None and server.key is not None:
             _check_certificate(server.certificate, server.key)
-        takes_mail = any(gateway.mail for gateway in settings.gateways.values())
         with ExitStack() as opened:
             self._socket = opened.enter_context(
                 _listening(server.host, server.port, "name another with --port, or any that is free with --port 0")
             )
             self._mail = (
                 opened.enter_context(_listening(mail.host, mail.port, "name another below [mail]"))
-                if takes_mail
+                if takes_mail(settings)
                 else None
             )
             self._sockets = opened.pop_all()
@@ -222,7 +221,7 @@ class _Transports:
 
 
 def check(settings: EdgeSettings) -> None:
-    """Closed by default: whom others reach asks for a token."""
+    """Closed by default: whom others reach asks for a token, or, for mail, says of whom it is taken."""
     server = settings.server
     if server.token == "":
         raise ServerRefused("the variable that `token` below [server] names is not set: set it, or DEMAQ_TOKEN")
@@ -234,8 +233,19 @@ def check(settings: EdgeSettings) -> None:
         raise ServerRefused(
             f"a server that others reach {place} needs a token: set DEMAQ_TOKEN, or `token` below [server]"
         )
+    mail = settings.mail
+    if takes_mail(settings) and not is_loopback(mail.host) and not mail.relays:
+        raise ServerRefused(
+            f"others who reach the port for mail at {mail.host} show no token: set `relays` below [mail] to the "
+            'addresses of the mail servers that give mail to this node, such as `relays = ["192.0.2.25"]`'
+        )
     if (server.certificate is None) != (server.key is None):
         raise ServerRefused("TLS needs both `certificate` and `key` below [server]")
+
+
+def takes_mail(settings: EdgeSettings) -> bool:
+    """Has a gateway an address for mail?"""
+    return any(gateway.mail for gateway in settings.gateways.values())
 
 
 def _place_for_others(server: ServerSettings) -> str | None:
