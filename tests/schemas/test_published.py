@@ -5,19 +5,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import zeep
 from lxml import etree
 
-from demaq.gateways.secure.policy import Password, SecurityPolicy
+from demaq.gateways.secure.policy import SP, Password, SecurityPolicy
 from demaq.gateways.soap.envelope import Version
+from demaq.model import GatewaySettings
 from gateways.reliable.test_golden import GOLDEN
 from gateways.secure.letters import BOTH, DIGEST, ENCRYPTED, SIGNED, TEXT, sent
 from gateways.secure.people import person, sender
 from schemas.published import Published, published
+from server.test_reliable import POLICIES as RELIABLE
 from server.test_secure import ENCRYPTED as ALL_OF_IT
-from server.test_secure import Files, post, signed, weather
+from server.test_secure import Files, policy, post, signed, weather
 from server.test_soap import APP, KEPT, ORDER, OUT, WSA, XS, envelope, files
 from serving import served, service
 
+WSU = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd"
 ASK = '<w:ask xmlns:w="urn:weather"><w:city>Rome</w:city></w:ask>'
 HEADERS = (
     f'<a:MessageID xmlns:a="{WSA}">urn:uuid:7</a:MessageID><a:Action xmlns:a="{WSA}">urn:weather/forecast</a:Action>'
@@ -62,6 +66,28 @@ def test_interfaces(schemas: Published, tmp_path: Path, soap: str) -> None:
     ) as node:
         found.append(node.client.get("/gateways/orders?wsdl").content)
     assert schemas.complaints("interfaces", *written(tmp_path, found)) == ""
+
+
+def test_interfaces_with_policies(schemas: Published, tmp_path: Path) -> None:
+    """They are at the binding, in what was given and in what is made; and what reads the one reads the other."""
+    using = "using WS-ReliableMessaging policy rm.xml using WS-Security policy security.xml"
+    app = APP.replace("port WeatherPort", f"port WeatherPort {using}").replace(
+        'schema "schemas/plain.xsd"', f'schema "schemas/plain.xsd" {using}'
+    )
+    given = {**files(), "rm.xml": RELIABLE["1.1"], "security.xml": policy(ALL_OF_IT)}
+    settings = GatewaySettings(security=Files(tmp_path / "files").settings("bob", "ada"))
+    with served(tmp_path / "app", app, files=given, gateways=dict.fromkeys(("weather", "plain"), settings)) as node:
+        places = [f"/gateways/{queue}?wsdl" for queue in ("weather", "plain")]
+        found = [node.client.get(place).content for place in places]
+        for place in places:
+            zeep.Client(f"{node.serving.address}{place}")  # type: ignore[no-untyped-call]
+    assert schemas.complaints("interfaces", *written(tmp_path, found)) == ""
+    for text in found:
+        root = etree.fromstring(text)
+        ids = [each.get(f"{{{WSU}}}Id") for each in root.iterchildren("{*}Policy")]
+        assert ids == ["WS-ReliableMessaging", "WS-Security"]
+        assert [each.get("URI") for each in root.iterfind("{*}binding/{*}PolicyReference")] == [f"#{id}" for id in ids]
+        assert len(list(root.iter(f"{{{SP}}}EncryptedParts"))) == 1
 
 
 @pytest.mark.parametrize("version", list(Version), ids=lambda version: version.name)

@@ -12,10 +12,11 @@ from demaq.engine.records import Incoming
 from demaq.engine.xml import in_utf8
 from demaq.gateways.fingerprints import fingerprint
 from demaq.gateways.json import JsonInvalid, json_to_xml
+from demaq.gateways.policies import served_policies, with_policies
 from demaq.gateways.protocols import ProtocolInvalid, Protocols
 from demaq.gateways.soap.envelope import Version
 from demaq.gateways.soap.requests import looks_like_envelope
-from demaq.gateways.soap.wsdl import generated, place_at, served
+from demaq.gateways.soap.wsdl import GENERATED_BINDING, binding_of, generated, place_at, served
 from demaq.model import QueueKind, Value
 from demaq.server.edge import Edge
 from demaq.server.envelopes import VERSION, Envelopes, LateExchange
@@ -83,7 +84,7 @@ class Receiving:
         return await shown(exchange, reply)
 
     async def describe(self, request: Request) -> Response:
-        """`?wsdl`: the interface of a gateway, with the address of this node; `?file=…` what that imports."""
+        """`?wsdl`: an interface, with the address of this node and the policies; `?file=…` what that imports."""
         queue = self.plan_queue(request)
         address = f"{_reached_at(request, self._edge.address)}{request.url.path}"
         files = {**self._edge.plan.schemas, **self._edge.plan.interfaces}
@@ -92,7 +93,7 @@ class Receiving:
             name = request.query_params["file"]
             if not name.endswith((".wsdl", ".xsd")) or name not in _described_by(queue, files):
                 raise Problem(404, f"the interface of `{queue.name}` has no file `{name}`")
-            return Response(served(files[name], name, port, address, place_at(address)), media_type="text/xml")
+            return _described(queue, served(files[name], name, port, address, place_at(address)), files)
         if "wsdl" not in request.query_params:
             raise Problem(400, "post messages here; `?wsdl` describes how")
         if queue.interface is None:
@@ -100,7 +101,7 @@ class Receiving:
         else:
             file = queue.interface.file
             text = served(files[file], file, port, address, place_at(address))
-        return Response(text, media_type="text/xml")
+        return _described(queue, text, files)
 
     def _protocols(self, queue: str) -> Protocols:
         try:
@@ -134,6 +135,15 @@ def _reached_at(request: Request, address: str) -> str:
     """The address of the node; as whoever asks has called it, if it listens everywhere and nobody says what it is."""
     own = urlsplit(address)
     return f"{own.scheme}://{request.url.netloc}" if own.hostname in _EVERYWHERE else address
+
+
+def _described(queue: PlanQueue, text: bytes, files: Mapping[str, str]) -> Response:
+    """A file of its interface, with its policies if its binding is there."""
+    own = queue.interface
+    binding = GENERATED_BINDING if own is None else binding_of(files, own.file, own.port)
+    if queue.policies and binding is not None:
+        text = with_policies(text, binding, served_policies(files, queue.policies))
+    return Response(text, media_type="text/xml")
 
 
 def _described_by(queue: PlanQueue, files: Mapping[str, str]) -> set[str]:

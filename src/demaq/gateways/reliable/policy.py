@@ -14,7 +14,7 @@ RMP_10 = "http://schemas.xmlsoap.org/ws/2005/02/rm/policy"
 RMP_11 = "http://docs.oasis-open.org/ws-rx/wsrmp/200702"
 _RMP_NET = "http://schemas.microsoft.com/ws-rx/wsrmp/200702"  # where .NET writes the intervals of 1.1
 _VERSIONS = {RMP_10: RmVersion.RM_10, RMP_11: RmVersion.RM_11}
-_POLICIES = (
+POLICIES = (
     "http://www.w3.org/ns/ws-policy",
     "http://schemas.xmlsoap.org/ws/2004/09/policy",
     "http://www.w3.org/2006/07/ws-policy",
@@ -78,7 +78,7 @@ def _check(name: "etree.QName") -> None:
 
 
 def _is_optional(assertion: "etree._Element") -> bool:
-    return any(assertion.get(f"{{{policy}}}Optional") in ("true", "1") for policy in _POLICIES)
+    return any(assertion.get(f"{{{policy}}}Optional") in ("true", "1") for policy in POLICIES)
 
 
 def _times(assertion: "etree._Element") -> dict[str, Any]:

@@ -17,6 +17,7 @@ _SOAP = {
     "http://schemas.xmlsoap.org/wsdl/soap12/": Version.SOAP_12,
 }
 _SOAP_11 = "http://schemas.xmlsoap.org/wsdl/soap/"
+GENERATED_BINDING = "Binding"
 _TRANSPORT = "http://schemas.xmlsoap.org/soap/http"
 
 
@@ -74,6 +75,12 @@ def read_port(files: Mapping[str, str], file: str, name: str) -> Port | None:
         version=version,
         operations=tuple(_operation(each, binding, roots, _target(kind)) for each in offered),
     )
+
+
+def binding_of(files: Mapping[str, str], file: str, name: str) -> str | None:
+    """The name of the binding of a port, which may be in a file that the interface imports."""
+    ports = _all(list(_definitions(files, file)), "service/port")
+    return next((each.get("binding", "").rpartition(":")[2] for each in ports if each.get("name") == name), None)
 
 
 def _operation(
@@ -203,7 +210,7 @@ def generated(queue: str, schema: str | None, files: Mapping[str, str], address:
         etree.SubElement(operation, f"{{{WSDL}}}input", message=f"{prefix}{name}Message")
     _add_binding(root, names, own, f"{prefix}Port")
     service = etree.SubElement(root, f"{{{WSDL}}}service", name=queue)
-    port = etree.SubElement(service, f"{{{WSDL}}}port", name="Port", binding=f"{prefix}Binding")
+    port = etree.SubElement(service, f"{{{WSDL}}}port", name="Port", binding=f"{prefix}{GENERATED_BINDING}")
     etree.SubElement(port, f"{{{_SOAP_11}}}address", location=address)
     return bytes(etree.tostring(root, encoding="utf-8", xml_declaration=True, pretty_print=True))
 
@@ -213,7 +220,7 @@ def _named_space(target: str | None) -> dict[str, str]:
 
 
 def _add_binding(root: "etree._Element", names: list[str], actions: str, kind: str) -> None:
-    binding = etree.SubElement(root, f"{{{WSDL}}}binding", name="Binding", type=kind)
+    binding = etree.SubElement(root, f"{{{WSDL}}}binding", name=GENERATED_BINDING, type=kind)
     etree.SubElement(binding, f"{{{_SOAP_11}}}binding", style="document", transport=_TRANSPORT)
     for name in names:
         operation = etree.SubElement(binding, f"{{{WSDL}}}operation", name=name)
