@@ -13,6 +13,7 @@ import pytest
 from demaq.logs import written
 from demaq.model import GatewaySettings, ServerSettings
 from demaq.node import Node
+from server.test_reliable import POLICIES
 from serving import SOON, served, service
 
 SHOP = """
@@ -178,3 +179,35 @@ def _node(folder: Path, text: str) -> Iterator[Node]:
     (folder / "main.demaq").write_text(text, encoding="utf-8")
     with Node(folder, inline=True) as node:
         yield node
+
+
+def test_a_destination_that_fails_is_told_of_once_and_when_it_answers(tmp_path: Path, told: Told) -> None:
+    def answer(number: int, _body: bytes) -> tuple[int, dict[str, str], bytes]:
+        return (503 if number < 3 else 200), {}, SECRET.encode()
+
+    with service() as there:
+        there.answers = answer
+        to = f"{there.address}?key={SECRET}"
+        with served(tmp_path / "shop", SHOP, gateways={"parcels": GatewaySettings(to=to)}) as shop:
+            number = shop.post("orders", "<order><n>1</n></order>").json()["id"]
+            shop.until(lambda: told.events("message sent"))
+            assert len(there.got) == 4
+    known = {"id": number + 1, "queue": "parcels", "to": f"{there.address}?…"}
+    assert told.only("destination fails") == {**known, "kind": "httpStatus"}
+    answers = told.only("destination answers")
+    assert answers.pop("seconds") > 0
+    assert answers == known
+    assert SECRET not in told.stream.getvalue()
+
+
+@pytest.mark.parametrize("reliable", [False, True])
+def test_why_a_destination_fails_is_told(tmp_path: Path, told: Told, reliable: bool) -> None:
+    using = "mode persistent using WS-ReliableMessaging policy rm.xml" if reliable else "mode persistent"
+    text = SHOP.replace("parcels kind outgoingGateway mode persistent", f"parcels kind outgoingGateway {using}")
+    gateways = {"parcels": GatewaySettings(to="http://127.0.0.1:9/")}
+    with served(tmp_path / "shop", text, files={"rm.xml": POLICIES["1.1"]}, gateways=gateways) as shop:
+        shop.post("orders", "<order><n>1</n></order>")
+        shop.until(lambda: told.events("destination fails"))
+        (found,) = shop.until(lambda: shop.get("/api/status")["destinations"])
+        assert found["kind"] == "disconnectedTransport"
+    assert told.only("destination fails")["reason"] == found["reason"]

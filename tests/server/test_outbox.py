@@ -5,12 +5,16 @@ import re
 import time
 import zipfile
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
 import pytest
+from click.testing import CliRunner
 
+from demaq.cli import main
+from demaq.engine.destinations import Destination
 from demaq.engine.traces import store_identity
 from demaq.gateways import outbox
 from demaq.gateways.connections import Connections
@@ -19,6 +23,7 @@ from demaq.gateways.lanes import PlainLane
 from demaq.gateways.parcel import Answer, Parcel
 from demaq.model import EdgeSettings, GatewaySettings, ServerSettings
 from demaq.node import Node
+from demaq.server.metrics import metrics_text
 from demaq.store import Store, StoreUnavailable
 from serving import SOON, Service, served, service
 
@@ -380,3 +385,47 @@ def test_what_could_not_be_delivered_can_be_sent_again(tmp_path: Path, there: Se
         assert node.client.post(f"/api/messages/{error['id']}/retry").status_code == 201
         node.until(lambda: len(there.got) == 2)
         assert node.client.post(f"/api/messages/{error['id']}/retry").status_code == 409
+
+
+def test_a_destination_that_fails_is_told_of_at_once(tmp_path: Path) -> None:
+    """Long before its messages are given up; and no more when it takes them."""
+    folder = tmp_path / "outgoing"
+    gateways = {"out": GatewaySettings(to=f"file://{folder}", patience=timedelta(hours=1))}
+    with served(tmp_path / "app", APP, gateways=gateways) as node:
+        for number in range(3):
+            node.post("jobs", f"<job>{number}</job>")
+        (found,) = node.until(
+            lambda: [each for each in node.get("/api/status")["destinations"] if each["waiting"] == 3]
+        )
+        assert (found["queue"], found["to"], found["kind"]) == ("out", f"file://{folder}", "disconnectedTransport")
+        assert str(folder) in found["reason"]
+        assert datetime.fromisoformat(found["since"]).tzinfo is not None
+        label = f'{{queue="out",to="file://{folder}"}}'
+        figures = node.client.get("/metrics").text
+        assert f"demaq_destination_waiting{label} 3\n" in figures
+        assert f"demaq_destination_failing_since_seconds{label} " in figures
+        shown = CliRunner().invoke(main, ["status", "--store", f"sqlite:///{tmp_path / 'log.db'}"])
+        assert f"file://{folder} has taken nothing of `out` since" in shown.output
+        assert "3 messages waiting; disconnectedTransport:" in shown.output
+        folder.mkdir()
+        node.until(lambda: len(list(folder.iterdir())) == 3)
+        node.until(lambda: not node.get("/api/status")["destinations"])
+        assert "demaq_destination_waiting{" not in node.client.get("/metrics").text
+
+
+def test_what_a_node_that_has_gone_told_of_destinations_is_not_told_on(tmp_path: Path) -> None:
+    gateways = {"out": GatewaySettings(to=f"file://{tmp_path}/nowhere", patience=timedelta(hours=1))}
+    with served(tmp_path / "app", APP, gateways=gateways) as node:
+        node.post("jobs", "<job>1</job>")
+        node.until(lambda: node.get("/api/status")["destinations"])
+    with served(tmp_path / "app", APP, gateways={"out": GatewaySettings(to=f"file://{tmp_path}/app")}) as node:
+        node.until(lambda: not node.get("/api/status")["destinations"])
+
+
+def test_destinations_that_are_shown_alike_are_one_figure() -> None:
+    began = datetime(2026, 5, 4, tzinfo=UTC)
+    one = Destination(queue="out", to="http://a/?…", since=began, kind="timeout", reason="late", waiting=2)
+    text = metrics_text({}, outbox.Counts(), [one, replace(one, since=began + timedelta(seconds=5), waiting=3)], 0)
+    label = '{queue="out",to="http://a/?…"}'
+    assert text.count(f"demaq_destination_waiting{label} 5\n") == 1
+    assert text.count(f"demaq_destination_failing_since_seconds{label} {began.timestamp():.3f}\n") == 1

@@ -46,6 +46,12 @@ def _print(found: Status) -> None:
     for one in found.pipelines:
         waiting = f", {one.waiting} of them wait in it for others" if one.waiting else ""
         click.echo(f"the pipeline {one.name} has had the messages up to position {one.position}{waiting}")
+    for destination in found.destinations:
+        number = f"{destination.waiting} message{'' if destination.waiting == 1 else 's'}"
+        click.echo(
+            f"{paint('FAILING', 'warning')}: {destination.to} has taken nothing of `{destination.queue}` since "
+            f"{time_shown(destination.since)}, {number} waiting; {destination.kind}: {destination.reason}"
+        )
     click.echo()
     rows = [(counted.queue, *(getattr(counted, name) for name in COUNTS)) for counted in found.queues]
     print_table(("queue", *COUNTS), rows, right=range(1, 1 + len(COUNTS)))

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from demaq.diagnostics import DemaqError
+from demaq.engine.destinations import Destination, failing_destinations
 from demaq.engine.pipelines import places
 from demaq.engine.plan import plan_from_text
 from demaq.model import Message, MessageState, Origin, Slice
@@ -48,7 +49,8 @@ class PipelineStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """How a store stands. `alarms` say what does not add up; `spark` is what the node told last of its use of it."""
+    """How a store stands. `alarms` say what does not add up; `spark` is what the node told last of its use of it,
+    `destinations` are those that it could not send to then."""
 
     version: Version | None
     position: int
@@ -56,6 +58,7 @@ class Status:
     next_due: datetime | None
     spark: Mapping[str, Any] | None = None
     pipelines: tuple["PipelineStatus", ...] = ()
+    destinations: tuple[Destination, ...] = ()
 
     @property
     def alarms(self) -> list[str]:
@@ -157,4 +160,5 @@ class Log:
                 for name, place in places(self._store).items()
                 if plan is not None and name in plan.pipelines
             ),
+            destinations=failing_destinations(self._store),
         )

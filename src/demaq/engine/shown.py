@@ -62,6 +62,17 @@ def status_json(found: Status) -> dict[str, Any]:
         "alarms": found.alarms,
         "spark": found.spark,
         "pipelines": [{"name": one.name, "position": one.position, "waiting": one.waiting} for one in found.pipelines],
+        "destinations": [
+            {
+                "queue": one.queue,
+                "to": one.to,
+                "since": time_json(one.since),
+                "kind": one.kind,
+                "reason": one.reason,
+                "waiting": one.waiting,
+            }
+            for one in found.destinations
+        ],
         "queues": [counts_json(counted) for counted in found.queues],
     }
 

@@ -113,6 +113,11 @@ class PlainLane:
         self._woken = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
 
+    @property
+    def waiting(self) -> int:
+        """How many messages are not there yet."""
+        return len(self._waiting)
+
     def put(self, parcel: Parcel) -> None:
         self._waiting.append(parcel)
         if self.task is None:

@@ -5,8 +5,9 @@ between two batches (`attend`). Everything else happens in the event loop, on a 
 """
 
 import asyncio
+import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,6 +15,7 @@ from functools import partial
 from typing import TypeVar
 from uuid import UUID, uuid5
 
+from demaq.engine.destinations import DESTINATIONS, Destination, destinations_text, failing_destinations
 from demaq.engine.engine import Engine
 from demaq.engine.errors import error_body
 from demaq.engine.plan import Plan
@@ -28,6 +30,7 @@ from demaq.gateways.protocols import ProtocolInvalid
 from demaq.gateways.reliable.lane import ReliableLane, note_name
 from demaq.gateways.soap.wsdl import Port
 from demaq.gateways.told import tell_of_finished, tell_of_refused, tell_of_replies
+from demaq.gateways.troubles import Troubles
 from demaq.gateways.unanswered import failure_of
 from demaq.model import SYSTEM_ERRORS, Clock, EdgeSettings, Message
 from demaq.store import Delivery, DeliveryResult, Note
@@ -35,7 +38,10 @@ from demaq.store import Delivery, DeliveryResult, Note
 _UNDER_WAY = 5_000  # messages that are with lanes at the same time
 _AT_ONCE = 1_000  # that are read, and written down, together
 _CONNECTION = "sys:connection"
+_MOST_FAILING = 100  # destinations that are told of: data can name any number
+_NOTE_PAUSE = 1.0  # seconds
 Argument = TypeVar("Argument")
+Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
@@ -49,22 +55,40 @@ class Counts:
     homeless: dict[str, int] = field(default_factory=dict)  # messages that have nowhere to go, by their queues
 
 
-class _Counted:
-    """A transport, and how often it is used."""
+class _Watched:
+    """A transport; how often it is used, and which destinations fail."""
 
-    def __init__(self, transport: Transport, counts: Counts) -> None:
+    def __init__(self, transport: Transport, counts: Counts, troubles: Troubles) -> None:
         self._transport = transport
         self._counts = counts
+        self._troubles = troubles
         self.tries: dict[int, int] = {}  # of messages that are under way
+        self.is_closing = False
 
     async def send(self, parcel: Parcel) -> Answer | None:
-        self._counts.attempts += 1
         self.tries[parcel.message.id] = self.tries.get(parcel.message.id, 0) + 1
-        return await self._transport.send(parcel)
+        return await self._attempt(parcel, self._transport.send(parcel))
 
     async def call(self, parcel: Parcel, action: str, body: bytes, identity: str) -> bytes:
+        return await self._attempt(parcel, self._transport.call(parcel, action, body, identity))
+
+    async def _attempt(self, parcel: Parcel, attempt: Awaitable[Result]) -> Result:
         self._counts.attempts += 1
-        return await self._transport.call(parcel, action, body, identity)
+        try:
+            result = await attempt
+        except (TimeoutError, asyncio.CancelledError):  # by a lane, whose patience with one attempt is over
+            if not self.is_closing:
+                late = Undelivered("timeout", f"{shown(parcel.to)} did not answer in time")
+                self._troubles.failed(parcel, late)
+            raise
+        except Undelivered as error:
+            if not error.is_final:
+                self._troubles.failed(parcel, error)
+            elif error.is_answer:
+                self._troubles.answered(parcel)
+            raise
+        self._troubles.answered(parcel)
+        return result
 
 
 class Outbox:
@@ -82,7 +106,11 @@ class Outbox:
         self._settings = settings
         self._interfaces = interfaces
         self.counts = Counts()
-        self._transport = _Counted(transport, self.counts)
+        self._troubles = Troubles(clock, self._changed)
+        self._transport = _Watched(transport, self.counts, self._troubles)
+        self._failing: tuple[Destination, ...] = ()  # as of the last change
+        self._noted: str | None = None  # what the store says of them; None if it was not looked
+        self._note_at = 0.0
         self._connections = connections
         self._loop = loop
         self._clock = clock
@@ -102,6 +130,7 @@ class Outbox:
     def attend(self, engine: Engine) -> bool:
         """Write down what has become of messages, and take up new ones."""
         noted = self._note(engine)
+        self._note_failing(engine)
         taken = self._take(engine)
         self._give_up(engine)
         return taken or noted
@@ -155,6 +184,17 @@ class Outbox:
             if outcome.saved is not None:
                 self._in_loop(_tell, outcome.saved)
         return True
+
+    def _note_failing(self, engine: Engine) -> None:
+        """Other processes can read in the store which destinations fail: at once, and how it goes on now and then."""
+        failing, known = self._failing, self._noted
+        text = destinations_text(failing)
+        if known is None:
+            known = self._noted = destinations_text(failing_destinations(engine.store))
+        is_new = bool(text) != bool(known)
+        if text != known and (is_new or time.monotonic() >= self._note_at):
+            engine.store.note(DESTINATIONS, text, self._clock.now())
+            self._noted, self._note_at = text, time.monotonic() + _NOTE_PAUSE
 
     def _write(self, engine: Engine, done: Sequence[Finished], notes: Sequence[Note]) -> None:
         now = self._clock.now()
@@ -297,6 +337,14 @@ class Outbox:
 
     # In the event loop
 
+    def failing(self) -> tuple[Destination, ...]:
+        """The destinations that take nothing, with how many messages wait for them now."""
+        return self._troubles.shown(lambda key: self._lanes[key].waiting if key in self._lanes else 0, _MOST_FAILING)
+
+    def _changed(self) -> None:
+        self._failing = self.failing()
+        self._wake()
+
     def _put(self, parcels: "list[tuple[Parcel, str]]") -> None:
         for parcel, state in parcels:
             key = parcel.message.queue, parcel.to
@@ -314,6 +362,7 @@ class Outbox:
         return PlainLane(self._transport, self._breakers.of(first.to), self._clock, self._hand, ended)
 
     def _end(self, key: tuple[str, str]) -> None:
+        self._troubles.end(key)
         if isinstance(self._lanes.pop(key), PlainLane):
             self._breakers.end(key[1])
 
@@ -323,7 +372,7 @@ class Outbox:
 
     async def close(self, seconds: float) -> None:
         """Begin nothing new; wait for what is under way, but no longer than that."""
-        self._is_closing = True
+        self._is_closing = self._transport.is_closing = True
         lanes = list(self._lanes.values())
         for lane in lanes:
             lane.stop()

@@ -89,7 +89,7 @@ class Watching:
 
     async def metrics(self, _request: Request) -> Response:
         ledger = await self._edge.read(lambda store: store.ledger())
-        text = metrics_text(ledger, self._outbox.counts, len(self._edge.connections))
+        text = metrics_text(ledger, self._outbox.counts, self._outbox.failing(), len(self._edge.connections))
         return Response(text, media_type=_METRICS)
 
     async def openapi(self, _request: Request) -> Response:

@@ -1,7 +1,10 @@
 """Figures for Prometheus, as text."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 
+from demaq.engine.destinations import Destination
 from demaq.gateways.outbox import Counts
 from demaq.store import QueueCounts
 
@@ -20,11 +23,15 @@ _OUTBOX = {
 }
 
 
-def metrics_text(ledger: Mapping[str, QueueCounts], outbox: Counts, waiting: int) -> str:
-    return "".join(f"{line}\n" for line in _lines(ledger, outbox, waiting))
+def metrics_text(
+    ledger: Mapping[str, QueueCounts], outbox: Counts, failing: Sequence[Destination], waiting: int
+) -> str:
+    return "".join(f"{line}\n" for line in _lines(ledger, outbox, failing, waiting))
 
 
-def _lines(ledger: Mapping[str, QueueCounts], outbox: Counts, waiting: int) -> Iterator[str]:
+def _lines(
+    ledger: Mapping[str, QueueCounts], outbox: Counts, failing: Sequence[Destination], waiting: int
+) -> Iterator[str]:
     for name, what in _LEDGER.items():
         yield from _head(f"demaq_messages_{name}_total", what, "counter")
         for queue, counted in sorted(ledger.items()):
@@ -39,6 +46,18 @@ def _lines(ledger: Mapping[str, QueueCounts], outbox: Counts, waiting: int) -> I
     yield from _head("demaq_outbox_homeless", "Messages that have nowhere to go.", "gauge")
     for queue, number in sorted(outbox.homeless.items()):
         yield f'demaq_outbox_homeless{{queue="{_escaped(queue)}"}} {number}'
+    labels = [f'queue="{_escaped(one.queue)}",to="{_escaped(one.to)}"' for one in failing]
+    waiting_for: Counter[str] = Counter()
+    since: dict[str, float] = {}
+    for label, one in zip(labels, failing, strict=True):  # several may be shown alike
+        waiting_for[label] += one.waiting
+        since[label] = min(one.since.timestamp(), since.get(label, inf))
+    yield from _head("demaq_destination_waiting", "Messages that wait for a destination that fails.", "gauge")
+    for label, number in waiting_for.items():
+        yield f"demaq_destination_waiting{{{label}}} {number}"
+    yield from _head("demaq_destination_failing_since_seconds", "When a destination began to fail.", "gauge")
+    for label, began in since.items():
+        yield f"demaq_destination_failing_since_seconds{{{label}}} {began:.3f}"
     yield from _head("demaq_requests_waiting", "Senders that wait for a reply.", "gauge")
     yield f"demaq_requests_waiting {waiting}"
 

@@ -148,6 +148,10 @@ _SCHEMAS: dict[str, Any] = {
         alarms={"type": "array", "items": _TEXT},
         spark=_or_null({"type": "object"}),
         pipelines={"type": "array", "items": _object(name=_TEXT, position=_INTEGER, waiting=_INTEGER)},
+        destinations={
+            "type": "array",
+            "items": _object(queue=_TEXT, to=_TEXT, since=_TIME, kind=_TEXT, reason=_TEXT, waiting=_INTEGER),
+        },
         queues={"type": "array", "items": _object(queue=_TEXT, **dict.fromkeys(COUNTS, _INTEGER))},
     ),
     "Queue": _object(name=_TEXT, kind=_one_of(QueueKind), mode=_one_of(QueueMode), priority=_INTEGER, counts=_COUNTS),

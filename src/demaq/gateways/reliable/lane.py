@@ -56,6 +56,11 @@ class ReliableLane:
             longest=self._first.settings.timeout.total_seconds(),
         )
 
+    @property
+    def waiting(self) -> int:
+        """How many messages are not there yet."""
+        return len(self._parcels)
+
     def put(self, parcel: Parcel) -> None:
         self._put(parcel)
         if self.task is None:
