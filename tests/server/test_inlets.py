@@ -175,6 +175,14 @@ def test_whoever_hangs_up_before_the_answer_holds_up_nobody(
     assert node.post("orders", "<order>2</order>").status_code == 202
 
 
+@pytest.mark.parametrize("address", ["<a@", "a@", "<@a:", '<"a"@'])
+def test_an_address_that_ends_too_soon_is_told(node: Served, address: str) -> None:
+    with smtplib.SMTP("127.0.0.1", node.serving.edge.mail_port) as client:
+        client.ehlo()
+        assert client.docmd("MAIL", f"FROM:{address}") == (553, b"5.1.3 Error: malformed address")
+        assert client.docmd("VRFY", address)[0] == 502
+
+
 OUTSIDE = "192.0.2.1"  # of no machine
 
 

@@ -82,3 +82,11 @@ class Session(SMTP):
         if self in self._relays.sessions:
             self._relays.sessions.discard(self)
             super().connection_lost(error)
+
+    def _getaddr(self, arg: str) -> tuple[str | None, str | None]:
+        """Python's own parser fails at an address that ends too soon, as `<a@`."""
+        try:
+            found: tuple[str | None, str | None] = super()._getaddr(arg)
+        except IndexError:
+            return None, None
+        return found
