@@ -22,6 +22,8 @@ from fuzz.application import PASSWORD, write
 ROOT = Path(__file__).parents[2]
 _START = 60.0  # seconds that it may take
 _PAGE = 5000
+# Beside a small part of the log. SQLite keeps up to 64 MB of it, for each connection, and takes long to fill that.
+_RUN = "from demaq.store import sqlite; sqlite.KEPT = 2048; from demaq.cli import main; main()"
 _BAD = re.compile(r"Traceback|traceback=|Exception in |never retrieved|never awaited|^Error|ResourceWarning", re.M)
 _LISTENS = re.compile(r"serving at (http://[^;\s]+);")
 
@@ -98,7 +100,7 @@ def running(folder: Path) -> Iterator[Fuzzed]:
     mail = _free()
     write(folder / "app", mail)
     with open(folder / "output.txt", "wb") as output:
-        command = [sys.executable, "-W", "default", "-c", "from demaq.cli import main; main()", "run"]
+        command = [sys.executable, "-W", "default", "-c", _RUN, "run"]
         process = subprocess.Popen(
             [*command, str(folder / "app"), "--store", _url(folder), "--port", "0", "--spark", "off"],
             stdout=output,

@@ -27,6 +27,7 @@ _APPLICATION_ID = 0x44454D51  # "DEMQ", in the file's header
 _DIALECT = "sqlite"
 _PARAMETER = re.compile(r":(\w+)")
 _WAIT = 30.0  # seconds, for another process to finish its transaction
+KEPT = 64 * 1024  # KB of the file that a connection keeps in memory, at most
 
 
 class SqliteDialect:
@@ -229,7 +230,7 @@ def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
     if not read_only:
         connection.execute("pragma journal_mode = wal")
         connection.execute("pragma synchronous = full")  # a commit is on the disk when it returns
-    connection.execute("pragma cache_size = -65536")  # 64 MB
+    connection.execute(f"pragma cache_size = -{KEPT}")
     return connection
 
 
