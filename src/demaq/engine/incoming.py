@@ -87,7 +87,8 @@ def take_in(
 ) -> list[Arrived | MessageRefused]:
     """Put messages from outside into the log, and error messages about those that are refused, in one transaction.
 
-    What comes again, by its key, is not put in again; what is another message, by its fingerprint, is refused.
+    What comes again, by its key, is not put in again; what is another message, by its fingerprint, is refused. The
+    store finds that out in the transaction, so that error messages about it come in by another, after it.
     """
     if not messages and not notes:
         return []
