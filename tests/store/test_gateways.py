@@ -7,11 +7,13 @@ import pytest
 from demaq.model import NewMessage, Slice
 from demaq.store import (
     Arrival,
+    Arrived,
     Delivery,
     DeliveryResult,
     Entry,
     Index,
     KeyKind,
+    KeysUsed,
     Processed,
     Request,
     Reset,
@@ -69,30 +71,48 @@ def test_the_same_key_twice_at_once_comes_in_once(store: Store) -> None:
 
 def test_another_message_with_the_same_key_is_known_by_its_fingerprint(store: Store) -> None:
     (first,) = store.arrive([Arrival(message=new(), key="k", connection="c", fingerprint="1")], NOW)
-    same, other, any_ = store.arrive(
-        [Arrival(message=new(), key="k", fingerprint=found) for found in ("1", "2", None)], LATER
-    )
-    assert (first.is_new, first.differs) == (True, False)
-    assert [one.differs for one in (same, other, any_)] == [False, True, False]
-    assert {one.message for one in (same, other, any_)} == {first.message}
-    assert not any(one.is_new for one in (same, other, any_))
-    assert other.connection == "c"
+    same, any_ = store.arrive([Arrival(message=new(), key="k", fingerprint=found) for found in ("1", None)], LATER)
+    assert [(one.message, one.connection, one.is_new) for one in (same, any_)] == [(first.message, "c", False)] * 2
+    with pytest.raises(KeysUsed) as used:
+        store.arrive([Arrival(message=new(), key="k", fingerprint=found) for found in ("1", "2", None, "3")], LATER)
+    assert used.value.others == {1: first.message, 3: first.message}
     assert [message.id for message in store.select(Selection())] == [first.message]
-    known = store.arrived("inbox", "k")
-    assert known is not None
-    assert not known.differs
+    assert store.arrived("inbox", "k") == Arrived(first.message, "c", is_new=False)
+    assert fits(store)
+
+
+def test_beside_another_message_with_the_same_key_nothing_comes_in(store: Store) -> None:
+    store.arrive([Arrival(message=new(), key="k", fingerprint="1")], NOW)
+    with pytest.raises(KeysUsed):
+        store.arrive(
+            [
+                Arrival(message=new()),
+                Arrival(message=new(), key="k2", connection="c"),
+                Arrival(message=new(), key="k", fingerprint="2"),
+            ],
+            LATER,
+            [("sequence", "1")],
+        )
+    assert len(store.select(Selection())) == 1
+    assert store.arrived("inbox", "k2") is None
+    assert not store.requests(["c"])
+    assert not store.notes()
+    assert store.arrive([Arrival(message=new(), key="k2")], LATER)[0].is_new
     assert fits(store)
 
 
 def test_what_came_without_a_fingerprint_is_the_same_as_anything(store: Store) -> None:
     store.arrive([Arrival(message=new(), key="k")], NOW)
     (again,) = store.arrive([Arrival(message=new(), key="k", fingerprint="1")], LATER)
-    assert (again.is_new, again.differs) == (False, False)
+    assert not again.is_new
 
 
 def test_others_with_the_same_key_at_once_differ_from_the_first(store: Store) -> None:
-    found = store.arrive([Arrival(message=new(), key="k", fingerprint=each) for each in ("1", "2", "1")], NOW)
-    assert [(one.is_new, one.differs) for one in found] == [(True, False), (False, True), (False, False)]
+    with pytest.raises(KeysUsed) as used:
+        store.arrive([Arrival(message=new(), key="k", fingerprint=each) for each in ("1", "2", "1", None)], NOW)
+    assert used.value.others == {1: None}
+    assert not store.select(Selection())
+    assert store.arrived("inbox", "k") is None
 
 
 def test_a_key_is_of_its_queue(store: Store) -> None:

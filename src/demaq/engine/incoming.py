@@ -7,14 +7,14 @@ from decimal import Decimal
 from typing import Any
 
 from demaq.diagnostics import DemaqError, did_you_mean, listing
-from demaq.engine.executor import Executor
+from demaq.engine.executor import Admission, Executor
 from demaq.engine.plan import Plan
 from demaq.engine.records import Incoming
 from demaq.engine.told import tell_of_arrivals, tell_of_errors
 from demaq.engine.values import text_of
 from demaq.engine.xml import MessageRefused
 from demaq.model import ECHO_PROPERTIES, SETTABLE_PROPERTIES, NewMessage, PropertyMode, QueueKind, Value
-from demaq.store import Arrival, Arrived, Note, Store
+from demaq.store import Arrival, Arrived, KeysUsed, Note, Store
 
 _ANY = "xs:anyAtomicType"
 _TYPES: dict[type, str] = {
@@ -87,64 +87,64 @@ def take_in(
 ) -> list[Arrived | MessageRefused]:
     """Put messages from outside into the log, and error messages about those that are refused, in one transaction.
 
-    What comes again, by its key, is not put in again; what is another message, by its fingerprint, is refused. The
-    store finds that out in the transaction, so that error messages about it come in by another, after it.
+    What comes again, by its key, is not put in again; what is another message, by its fingerprint, is refused.
     """
     if not messages and not notes:
         return []
-    admissions = executor.admit(messages) if messages else []
-    arrivals = [
-        Arrival(message=made) if refusal else _arrival(made, incoming)
-        for incoming, (made, refusal) in zip(messages, admissions, strict=True)
-        if made is not None
-    ]
-    arrived = iter(store.arrive(arrivals, now, notes))
-    found: list[Arrived | MessageRefused] = []
-    put_in: list[tuple[int, NewMessage] | None] = []
-    for made, refusal in admissions:
-        one = next(arrived) if made is not None else None
-        put_in.append(None if made is None or one is None else (one.message, made))
-        if refusal is not None:
-            found.append(refusal)
-        else:
-            assert one is not None
-            found.append(one)
-    _refuse_others(messages, found, put_in, executor, store, now)
-    tell_of_arrivals(messages, found, [None if one is None else one[0] for one in put_in])
-    known = [one for one in put_in if one is not None]
-    tell_of_errors([made for _, made in known], [number for number, _ in known], store)
+    admissions = dict(enumerate(executor.admit(messages) if messages else ()))
+    arrived = _put_in(messages, admissions, executor, store, now, notes)
+    put_in = {number: (one.message, made) for number, (one, made) in arrived.items()}
+    found = [refusal or arrived[number][0] for number, (_, refusal) in admissions.items()]
+    tell_of_arrivals(messages, found, [None if number not in put_in else put_in[number][0] for number in admissions])
+    tell_of_errors([made for _, made in put_in.values()], [id_ for id_, _ in put_in.values()], store)
     return found
+
+
+def _put_in(
+    messages: Sequence[Incoming],
+    admissions: dict[int, Admission],
+    executor: Executor,
+    store: Store,
+    now: datetime,
+    notes: Sequence[Note],
+) -> dict[int, tuple[Arrived, NewMessage]]:
+    """Put what was admitted into the log. What the store finds to be another message with a used key is refused."""
+    while True:
+        made = {number: message for number, (message, _) in admissions.items() if message is not None}
+        arrivals = [
+            Arrival(message=message) if admissions[number][1] else _arrival(message, messages[number])
+            for number, message in made.items()
+        ]
+        try:
+            arrived = store.arrive(arrivals, now, notes)
+        except KeysUsed as used:
+            numbers = list(made)
+            _refuse(messages, admissions, {numbers[each]: id_ for each, id_ in used.others.items()}, executor)
+        else:
+            return dict(zip(made, zip(arrived, made.values(), strict=True), strict=True))
 
 
 def _arrival(made: NewMessage, incoming: Incoming) -> Arrival:
     return Arrival(message=made, key=incoming.key, connection=incoming.connection, fingerprint=incoming.fingerprint)
 
 
-def _refuse_others(
+def _refuse(
     messages: Sequence[Incoming],
-    found: list[Arrived | MessageRefused],
-    put_in: list[tuple[int, NewMessage] | None],
+    admissions: dict[int, Admission],
+    others: Mapping[int, int | None],
     executor: Executor,
-    store: Store,
-    now: datetime,
 ) -> None:
-    """Refuse what came with the key of another message, and put error messages in about that."""
-    others: dict[int, MessageRefused] = {}
-    for number, one in enumerate(found):
-        if isinstance(one, Arrived) and one.differs:
-            others[number] = MessageRefused(
-                f"another message has come with the same key before, as message {one.message}: send this one with a "
-                "key of its own (Idempotency-Key, wsa:MessageID or Message-ID)",
-                "duplicate",
-            )
-    if not others:
-        return
-    errors = executor.admit([replace(messages[number], refusal=refusal) for number, refusal in others.items()])
-    made = [error for error, _ in errors if error is not None]
-    ids = iter(store.append(made, now))
-    for (number, refusal), (error, _) in zip(others.items(), errors, strict=True):
-        found[number] = refusal
-        put_in[number] = None if error is None else (next(ids), error)
+    """Messages came with the keys of others, which may have an id: error messages take their places."""
+    refused = []
+    for number, before in others.items():
+        known = "" if before is None else f", as message {before}"
+        refusal = MessageRefused(
+            f"another message has come with the same key before{known}: send this one with a key of its own "
+            "(Idempotency-Key, wsa:MessageID or Message-ID)",
+            "duplicate",
+        )
+        refused.append(replace(messages[number], refusal=refusal))
+    admissions.update(zip(others, executor.admit(refused), strict=True))
 
 
 def ids_of(answers: Iterable[Arrived | MessageRefused]) -> list[int | MessageRefused]:

@@ -1,6 +1,6 @@
 """The messages of transient queues, in memory beside a store."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 
@@ -12,6 +12,7 @@ from demaq.store import (
     Delivery,
     Entry,
     Index,
+    KeysUsed,
     Member,
     MemoryStore,
     Note,
@@ -73,11 +74,17 @@ class LayeredStore:
 
     def arrive(self, arrivals: Sequence[Arrival], at: datetime, notes: Sequence[Note] = ()) -> list[Arrived]:
         """Messages of transient queues come in after the others."""
-        stored = [one for one in arrivals if not one.message.transient]
+        own = {number: one for number, one in enumerate(arrivals) if one.message.transient}
+        stored = {number: one for number, one in enumerate(arrivals) if not one.message.transient}
+        self._memory.check_keys(own)
+        found: Iterator[Arrived] = iter(())
         if stored or notes:
             self._free = range(0)
-        found = iter(self.base.arrive(stored, at, notes) if stored or notes else ())
-        own = [one for one in arrivals if one.message.transient]
+            try:
+                found = iter(self.base.arrive(list(stored.values()), at, notes))
+            except KeysUsed as used:
+                numbers = list(stored)
+                raise KeysUsed({numbers[each]: before for each, before in used.others.items()}) from None
         ids = iter(self._take(len(own)))
         return [
             self._memory.insert_arrival(next(ids), one, at) if one.message.transient else next(found)

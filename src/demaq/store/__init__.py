@@ -3,6 +3,7 @@
 from demaq.store.address import open_store, shown
 from demaq.store.errors import (
     Conflict,
+    KeysUsed,
     StoreAddressInvalid,
     StoreCorrupt,
     StoreError,
@@ -44,6 +45,7 @@ __all__ = [
     "Entry",
     "Index",
     "KeyKind",
+    "KeysUsed",
     "Member",
     "MemoryStore",
     "Note",

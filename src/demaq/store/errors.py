@@ -8,8 +8,11 @@ StoreError
 ├── StoreCorrupt
 ├── StoreTooNew
 ├── StoreOutdated
-└── Conflict
+├── Conflict
+└── KeysUsed
 """
+
+from collections.abc import Mapping
 
 from demaq.diagnostics import DemaqError
 
@@ -48,3 +51,12 @@ class StoreOutdated(StoreError):
 
 class Conflict(StoreError):
     """A message was to be processed a second time. Nothing was committed."""
+
+
+class KeysUsed(StoreError):
+    """Messages came in with the keys of others. Nothing was committed: put in what says so instead of them."""
+
+    def __init__(self, others: Mapping[int, int | None]) -> None:
+        super().__init__("other messages have come with the same keys before")
+        self.others = others
+        """Which of those that were to come in, and the message of before; None for one that was to come in with it."""

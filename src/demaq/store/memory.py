@@ -9,7 +9,7 @@ from itertools import accumulate, islice, takewhile
 
 from demaq.model import Message, MessageState, NewMessage, Slice
 from demaq.store.effects import effects
-from demaq.store.errors import Conflict, StoreError
+from demaq.store.errors import Conflict, KeysUsed, StoreError
 from demaq.store.port import (
     HEAD,
     Arrival,
@@ -78,20 +78,37 @@ class MemoryStore:
         return self.append(messages, at)
 
     def arrive(self, arrivals: Sequence[Arrival], at: datetime, notes: Sequence[Note] = ()) -> list[Arrived]:
+        self.check_keys(dict(enumerate(arrivals)))
         for note in notes:
             self.note(*note, at)
         first = self.reserve(len(arrivals))
         return [self.insert_arrival(number, one, at) for number, one in enumerate(arrivals, first)]
 
+    def check_keys(self, arrivals: Mapping[int, Arrival]) -> None:
+        """Raise `KeysUsed` if messages cannot come in, which are numbered."""
+        others: dict[int, int | None] = {}
+        first: dict[tuple[str, str], str | None] = {}  # the fingerprints of those that come with them
+        for number, arrival in arrivals.items():
+            if arrival.key is None:
+                continue
+            key = arrival.message.queue, arrival.key
+            if key in self._arrivals:
+                before, fingerprint, _ = self._arrivals[key]
+                if differ(fingerprint, arrival.fingerprint):
+                    others[number] = before.message
+            elif differ(first.setdefault(key, arrival.fingerprint), arrival.fingerprint):
+                others[number] = None
+        if others:
+            raise KeysUsed(others)
+
     def insert_arrival(self, number: int, arrival: Arrival, at: datetime) -> Arrived:
-        """Put a message in under an id that was reserved elsewhere, unless it came before."""
+        """Put a message in under an id that was reserved elsewhere, unless it came before. Its key was checked."""
         key = arrival.message.queue, arrival.key or f"connection {arrival.connection}"
         if arrival.key is None and arrival.connection is None:
             self.insert(number, arrival.message, at, "outside")
             return Arrived(number, None, is_new=True)
         if key in self._arrivals:
-            before, fingerprint, _ = self._arrivals[key]
-            return replace(before, is_new=False, differs=differ(fingerprint, arrival.fingerprint))
+            return replace(self._arrivals[key][0], is_new=False)
         arrived = Arrived(number, arrival.connection, is_new=True)
         self._arrivals[key] = arrived, arrival.fingerprint, at
         self.insert(number, arrival.message, at, "outside")

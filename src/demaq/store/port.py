@@ -156,7 +156,7 @@ class Arrival:
     """A message on its way in through a gateway. Its sender may know it by a key, and want a reply on a connection.
 
     A message with a key that its queue has seen before does not come in again. By its fingerprint, if it has one, it is
-    known whether it is the same as before: without one, it is.
+    known whether it is the same as before: without one, it is. Another one cannot come in.
     """
 
     message: NewMessage
@@ -167,15 +167,11 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """The id of a message, and the connection on which its reply is wanted; those of before, if it came again.
-
-    If it `differs`, another message came with its key before, and this one is nowhere.
-    """
+    """The id of a message, and the connection on which its reply is wanted; those of before, if it came again."""
 
     message: int
     connection: str | None
     is_new: bool
-    differs: bool = False
 
 
 def differ(one: str | None, other: str | None) -> bool:
@@ -248,7 +244,10 @@ class Store(Reader, Protocol):
         """The same for a batch that may be tried again: None, and nothing changes, if it came in before."""
 
     def arrive(self, arrivals: Sequence[Arrival], at: datetime, notes: Sequence[Note] = ()) -> list[Arrived]:
-        """Put messages in that came through gateways, each once, in one transaction, with notes that are left."""
+        """Put messages in that came through gateways, each once, in one transaction, with notes that are left.
+
+        If another message came with the key of one, that is `KeysUsed`, and nothing changes.
+        """
 
     def arrived(self, queue: str, key: str) -> Arrived | None:
         """What came in under a key, if anything did."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from demaq.model import Message, NewMessage, Slice, Staged
 from demaq.store.effects import Effects, effects
-from demaq.store.errors import Conflict, StoreError
+from demaq.store.errors import Conflict, KeysUsed, StoreError
 from demaq.store.port import (
     HEAD,
     Arrival,
@@ -135,16 +135,21 @@ class SqlStore(ABC):
             for note in notes:
                 self._note(note, at)
             first = self._take_ids(len(arrivals)) if arrivals else 0
-            found = [self._arrived(one, number, at) for number, one in enumerate(arrivals, first)]
+            came = [self._arrived(one, number, at) for number, one in enumerate(arrivals, first)]
+            others = {number: before.message for number, (before, differs) in enumerate(came) if differs}
+            if others:
+                raise KeysUsed({each: before if before < first else None for each, before in others.items()})
+            found = [arrived for arrived, _ in came]
             made = zip(found, arrivals, strict=True)
             new = [(arrived.message, arrival.message) for arrived, arrival in made if arrived.is_new]
             if new:
                 self._insert(new, to_micros(at), "outside")
         return found
 
-    def _arrived(self, arrival: Arrival, number: int, at: datetime) -> Arrived:
+    def _arrived(self, arrival: Arrival, number: int, at: datetime) -> tuple[Arrived, bool]:
+        """What has arrived, and whether that is another message."""
         if arrival.key is None and arrival.connection is None:
-            return Arrived(number, None, is_new=True)
+            return Arrived(number, None, is_new=True), False
         queue, key = arrival.message.queue, indexed(arrival.key or f"connection {arrival.connection}")
         row = {
             "queue": queue,
@@ -155,9 +160,9 @@ class SqlStore(ABC):
             "fingerprint": arrival.fingerprint,
         }
         if self._run("insert_arrival", [row]):
-            return Arrived(number, arrival.connection, is_new=True)
+            return Arrived(number, arrival.connection, is_new=True), False
         ((before, connection, fingerprint),) = self._rows("arrival", queue=queue, key=key)
-        return Arrived(before, connection, is_new=False, differs=differ(fingerprint, arrival.fingerprint))
+        return Arrived(before, connection, is_new=False), differ(fingerprint, arrival.fingerprint)
 
     def arrived(self, queue: str, key: str) -> Arrived | None:
         rows = self._rows("arrival", queue=queue, key=indexed(key))
