@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,8 +19,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from databases import postgres
-from demaq.engine.executor import Executor
+from demaq.engine.executor import Executor, Pending
 from demaq.engine.plan import Plan
+from demaq.engine.records import Batch
 from demaq.model import Limits
 from demaq.node import Node
 from demaq.spark.executor import SparkExecutor
@@ -66,6 +68,41 @@ def test_random_programs_give_the_same_log(story: Story, batch: int, parts: int,
         executor = on_spark(urls[place], parts=parts, most=2 * batch)
         there = log_of_run(plan, urls[place], executor, batch, lambda running: played(running, story))
         assert executor.tally.failed_jobs == 0, executor.tally.last_failure
+        assert there == here
+
+
+class Switching(SparkExecutor):
+    """With `auto`, whatever it measures: some batches are evaluated beside the node, and some on Spark."""
+
+    def __init__(self, url: str, turns: Sequence[bool], most: int) -> None:
+        super().__init__(url, Session("local[2]"), most=most)
+        self._turns = cycle(turns)
+        self._turn = next(self._turns)
+        self.session.start()
+        assert self.session.spark is not None  # which is there by now
+
+    @property
+    def large(self) -> range:
+        return range(1, self._most + 1) if self._turn else range(0)
+
+    def start(self, batch: Batch) -> Pending:
+        pending = super().start(batch)
+        self._turn = next(self._turns)
+        return pending
+
+
+@settings(max_examples=scaled(3), phases=(Phase.explicit, Phase.generate))
+@given(stories(), st.integers(1, 12), st.lists(st.booleans(), max_size=6), st.sampled_from(["sqlite", "postgres"]))
+def test_random_programs_in_turns_beside_the_node_and_on_spark(
+    story: Story, batch: int, more: list[bool], place: str
+) -> None:
+    with a_plan(story) as plan, places() as urls:
+        here = log_of_run(plan, "memory:", None, batch, lambda running: played(running, story))
+        executor = Switching(urls[place], [True, False, *more], most=2 * batch)
+        there = log_of_run(plan, urls[place], executor, batch, lambda running: played(running, story))
+        assert executor.tally.failed_jobs == 0, executor.tally.last_failure
+        assert executor.tally.spark
+        assert executor.tally.local
         assert there == here
 
 

@@ -8,12 +8,12 @@ from bench.pipelines.tasks import Job
 
 from demaq.pipelines import compile_pipeline
 from demaq.pipelines.running.endpoints import Endpoints
-from demaq.pipelines.running.memory import run_here
+from demaq.spark.opening import run_without_spark
 
 
 class DemaqInMemory(InProcess):
     def work(self, job: Job) -> None:
-        run_here(Endpoints(compile_pipeline(job.pipeline), job.folder), is_strict=True)
+        run_without_spark(Endpoints(compile_pipeline(job.pipeline), job.folder), is_auto=False, is_strict=True)
 
 
 @contextmanager

@@ -17,11 +17,10 @@ from demaq.language.configuration import read_configuration
 from demaq.pipelines.errors import InputWrong
 from demaq.pipelines.running.endpoints import Endpoints
 from demaq.pipelines.running.looking import check_relations
-from demaq.pipelines.running.memory import is_small, run_here
 from demaq.pipelines.running.progress import silent
 from demaq.pipelines.running.report import Done, Ran, Shown
 from demaq.spark.drivers import packages_for
-from demaq.spark.opening import pipeline, spark_plans
+from demaq.spark.opening import pipeline, run_without_spark, spark_plans
 from demaq.spark.session import Session, is_master
 
 
@@ -91,8 +90,10 @@ def session_for(endpoints: Endpoints, where: str) -> Session:
 
 
 def _run(endpoints: Endpoints, file: str, where: str, **options: Any) -> Ran:
-    if where == "off" or (where == "auto" and is_small(endpoints)):
-        return run_here(endpoints, **options)
+    if where in ("off", "auto"):
+        ran = run_without_spark(endpoints, is_auto=where == "auto", **options)
+        if ran is not None:
+            return ran
     check_relations(endpoints.program, options["show"])
     options["tell"]("starting Spark")
     session = session_for(endpoints, where)

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from demaq.pipelines.plan.walk import below, each_node, nodes, reads, rewritten
 from demaq.pipelines.planner import plan_program
 from demaq.pipelines.running.endpoints import Endpoints
 from demaq.pipelines.running.memory import run_here
-from demaq.spark.pipelines import inside
+from demaq.spark.pipelines import inside, whole
 from demaq.spark.pipelines.columnar import Evaluation, arrow_type, can_evaluate
 from demaq.spark.pipelines.pipeline import Pipeline
 from demaq.spark.pipelines.values import MESSAGE, decoder, encoder, place
@@ -67,15 +68,16 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many parts each run had that was done so."""
+    """How many parts each run had that was done so by Spark."""
     found: list[int] = []
     run = inside.run_inside
 
     def noted(*given: Any) -> Any:
-        found.append(given[2][0].parts)
+        if given[0] is not None:
+            found.append(given[2][0].parts)
         return run(*given)
 
-    monkeypatch.setattr("demaq.spark.pipelines.pipeline.run_inside", noted)
+    monkeypatch.setattr(whole, "run_inside", noted)
     return found
 
 
@@ -105,7 +107,8 @@ def lines(*, broken: bool) -> str:
     return "\n".join(texts * 3)
 
 
-def run_both(spark: Any, folder: Path, text: str) -> dict[str, bytes]:
+def run_everywhere(spark: Any, folder: Path, text: str, *, as_tables: bool = True) -> dict[str, bytes]:
+    """On Spark, in memory, and in memory as tables, if that can be done: the same files, and the same numbers."""
     (folder / "p.lila").write_text(text, encoding="utf-8")
     (folder / "more.json").write_text('[{"name": "a", "more": "A"}, {"name": "b", "more": "B"}, {"more": "C"}]')
     pipeline = Pipeline(folder / "p.lila")
@@ -116,6 +119,13 @@ def run_both(spark: Any, folder: Path, text: str) -> dict[str, bytes]:
     assert (ran.sent, ran.messages, ran.wrong_number) == (here.sent, here.messages, here.wrong_number)
     assert {name: here.facts[name] for name in ran.facts} == ran.facts
     assert [(each.line, each.reason) for each in ran.wrong] == [(each.line, each.reason) for each in here.wrong]
+    for path in folder.glob("out*"):
+        path.unlink()
+    tables = whole.run_as_tables(Endpoints(pipeline.program, folder))
+    assert (tables is not None) == as_tables
+    assert {path.name: path.read_bytes() for path in folder.glob("out*")} == (found if as_tables else {})
+    if tables is not None:
+        assert asdict(tables) == asdict(here)
     return found
 
 
@@ -123,7 +133,7 @@ def run_both(spark: Any, folder: Path, text: str) -> dict[str, bytes]:
 @pytest.mark.parametrize("rules", PROGRAMS.values(), ids=PROGRAMS)
 def test_the_same_files_as_in_memory(spark: Any, tmp_path: Path, seen: list[int], rules: str, goal: str) -> None:
     (tmp_path / "in.jsonl").write_text(lines(broken=True), encoding="utf-8")
-    found = run_both(spark, tmp_path, f"{SOURCE} {ENRICHER} {FACTS} {rules} @to(file:{goal}) {{ r }}")
+    found = run_everywhere(spark, tmp_path, f"{SOURCE} {ENRICHER} {FACTS} {rules} @to(file:{goal}) {{ r }}")
     assert seen[0] > 3
     assert len(found[goal].splitlines()) > 5
 
@@ -137,7 +147,7 @@ def test_several_goals_on_other_machines(
     (tmp_path / "in.jsonl").write_text(lines(broken=True), encoding="utf-8")
     rules = "small(k, name) :- p(k, name, _, _, _, _), k < 4. large(k, name) :- p(k, name, _, _, _, _), k >= 4."
     goals = f"@to(file:{goal}) {{ small }} @to(file:out-{goal}) {{ large }}"
-    run_both(spark, tmp_path, f"{SOURCE} {rules} {goals}")
+    run_everywhere(spark, tmp_path, f"{SOURCE} {rules} {goals}")
     assert seen
     assert (tmp_path / f"out-{goal}").stat().st_size > 100
 
@@ -152,7 +162,7 @@ def test_whole_files_and_relations_inside_of_others(spark: Any, tmp_path: Path, 
     r(id, what) :- order(o, id), item(o, what), what != "x".
     @to(file:out.json) { r }
     """
-    found = run_both(spark, tmp_path, text)
+    found = run_everywhere(spark, tmp_path, text)
     assert seen == [1]
     assert b'"y4"' in found["out.json"]
 
@@ -164,7 +174,7 @@ def test_enrichers_of_several_parts_with_something_wrong(spark: Any, tmp_path: P
     (tmp_path / "in.jsonl").write_text(lines(broken=True), encoding="utf-8")
     enricher = ENRICHER.replace("more.json", "more.jsonl")
     text = f"{SOURCE} {enricher} {PROGRAMS['enriched']} @to(file:out.json) {{ r }}"
-    found = run_both(spark, tmp_path, text)
+    found = run_everywhere(spark, tmp_path, text)
     assert seen
     assert b'"' + b"119" * 20 + b'"' in found["out.json"]
     wrong = Pipeline(tmp_path / "p.lila").execute(spark).wrong
@@ -175,7 +185,8 @@ def test_enrichers_of_several_parts_with_something_wrong(spark: Any, tmp_path: P
 def test_nothing_is_there(spark: Any, tmp_path: Path, seen: list[int], content: str) -> None:
     (tmp_path / "in.jsonl").write_text(content)
     rule = "r(k) :- p(k, _, _, _, _, _)."
-    assert run_both(spark, tmp_path, f"{SOURCE} {rule} @to(file:out.json) {{ r }}") == {"out.json": b"[]\n"}
+    text = f"{SOURCE} {rule} @to(file:out.json) {{ r }}"
+    assert run_everywhere(spark, tmp_path, text, as_tables=bool(content)) == {"out.json": b"[]\n"}
     assert seen
 
 
@@ -201,14 +212,15 @@ def test_strictly(spark: Any, tmp_path: Path, seen: list[int]) -> None:
 )
 def test_spark_does_what_cannot_be_done_so(spark: Any, tmp_path: Path, seen: list[int], rules: str) -> None:
     (tmp_path / "in.jsonl").write_text(lines(broken=False), encoding="utf-8")
-    run_both(spark, tmp_path, f"{SOURCE} {rules} @to(file:out.json) {{ r }}")
+    run_everywhere(spark, tmp_path, f"{SOURCE} {rules} @to(file:out.json) {{ r }}", as_tables=False)
     assert not seen
 
 
 def test_recursion_that_is_deep_is_left_to_others(spark: Any, tmp_path: Path, seen: list[int]) -> None:
     (tmp_path / "in.jsonl").write_text(json.dumps(fact(3)), encoding="utf-8")
     rules = "r(k, n) :- p(k, _, _, _, _, _), n := 0. r(k, n) :- r(k, m), n := m + 1, n < 400."
-    (name, content), *_ = run_both(spark, tmp_path, f"{SOURCE} {rules} @to(file:out.csv) {{ r }}").items()
+    text = f"{SOURCE} {rules} @to(file:out.csv) {{ r }}"
+    ((name, content),) = run_everywhere(spark, tmp_path, text, as_tables=False).items()
     assert seen  # it was tried
     assert (name, len(content.splitlines())) == ("out.csv", 401)
 
@@ -239,7 +251,7 @@ def test_documents_of_several_sources_meet(spark: Any, tmp_path: Path, seen: lis
     (tmp_path / "names.json").write_text(names)
     costs = [{"a": n % 50, "b": n % 7, "euros": n % 9} for n in range(100)]
     (tmp_path / "costs.json").write_text(json.dumps(costs))
-    found = run_both(spark, tmp_path, MEETING)
+    found = run_everywhere(spark, tmp_path, MEETING)
     assert seen == [1]
     assert len(found["out-reach.csv"].splitlines()) == 60 * 60 + 60 + 1
     assert len(found["out-first.csv"].splitlines()) == 60 + 1  # one a round, found among all edges by its number
@@ -254,7 +266,7 @@ def test_several_documents_of_several_sources_are_left_to_spark(spark: Any, tmp_
         for n in range(2):
             (tmp_path / folder / f"{n}.json").write_text(json.dumps([{"x": n}]))
     rules = "@from(file:a, json) { a(x: integer). } @from(file:b, json) { b(x: integer). } r(x) :- a(x), b(x)."
-    found = run_both(spark, tmp_path, f"{rules} @to(file:out.json) {{ r }}")
+    found = run_everywhere(spark, tmp_path, f"{rules} @to(file:out.json) {{ r }}", as_tables=False)
     assert not seen
     assert json.loads(found["out.json"]) == [{"x": 0}, {"x": 1}]
 

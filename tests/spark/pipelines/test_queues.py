@@ -15,8 +15,9 @@ from demaq.node import Node
 from demaq.pipelines import Program, compile_pipeline
 from demaq.pipelines.errors import PipelineFailed
 from demaq.pipelines.running.endpoints import Endpoints
-from demaq.pipelines.running.memory import SMALL, is_small, run_here
+from demaq.pipelines.running.memory import SMALL, run_here
 from demaq.pipelines.running.report import Done, Ran
+from demaq.spark.opening import run_without_spark
 from demaq.spark.pipelines.pipeline import Pipeline
 from demaq.spark.pipelines.streams.progress import Checkpoint
 from demaq.spark.pipelines.streams.stream import Stream
@@ -60,8 +61,9 @@ def run(place: str, folder: Path, url: str, spark: Any) -> Ran:
     if place == "spark":
         return pipeline.execute(spark)
     endpoints = Endpoints(pipeline.program, folder, queues=Queues(url))
-    assert is_small(endpoints)
-    return run_here(endpoints)
+    ran = run_without_spark(endpoints, is_auto=True)
+    assert ran is not None
+    return ran
 
 
 @pytest.mark.parametrize("place", ["memory", "spark"])

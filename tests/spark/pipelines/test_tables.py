@@ -16,8 +16,9 @@ from demaq.diagnostics import Source
 from demaq.pipelines import compile_pipeline
 from demaq.pipelines.errors import InputWrong, PipelineFailed
 from demaq.pipelines.running.endpoints import Endpoints
-from demaq.pipelines.running.memory import is_small, run_here
+from demaq.pipelines.running.memory import run_here
 from demaq.spark.drivers import packages_for
+from demaq.spark.opening import run_without_spark
 from demaq.spark.pipelines.tables import spark_options
 
 
@@ -127,7 +128,7 @@ def test_what_cannot_be_read_or_written(spark: Any, pipeline: Any) -> None:
 def test_tables_need_spark(tmp_path: Path) -> None:
     text = "@from(file:in.parquet) { p(x). } @to(file:out.json) { p }"
     endpoints = Endpoints(compile_pipeline(Source("test.lila", text)), tmp_path)
-    assert not is_small(endpoints)
+    assert run_without_spark(endpoints, is_auto=True) is None
     with pytest.raises(PipelineFailed, match=r"`file:in.parquet` needs Spark"):
         run_here(endpoints)
 

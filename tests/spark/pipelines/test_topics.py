@@ -17,9 +17,10 @@ from demaq.cli import main
 from demaq.pipelines import compile_pipeline
 from demaq.pipelines.errors import InputWrong, PipelineFailed
 from demaq.pipelines.running.endpoints import Endpoints
-from demaq.pipelines.running.memory import SMALL, is_small, run_here
+from demaq.pipelines.running.memory import SMALL, run_here
 from demaq.pipelines.running.report import Done
 from demaq.spark.drivers import CONNECTOR, packages_for
+from demaq.spark.opening import run_without_spark
 from demaq.spark.pipelines.pipeline import Pipeline
 from demaq.spark.pipelines.streams.progress import Checkpoint
 from demaq.spark.pipelines.streams.stream import Stream
@@ -121,7 +122,7 @@ def test_where_reading_begins(spark: Any, pipeline: Make, broker: Broker, tmp_pa
 def test_a_topic_needs_spark(tmp_path: Path) -> None:
     (tmp_path / "p.lila").write_text("@from(kafka:a?servers=b:1) { p(x). } @to(out.csv) { p }", encoding="utf-8")
     endpoints = Endpoints(compile_pipeline(tmp_path / "p.lila"), tmp_path)
-    assert not is_small(endpoints)
+    assert run_without_spark(endpoints, is_auto=True) is None
     with pytest.raises(PipelineFailed, match=r"`kafka:a\?servers=b:1` needs Spark: leave `--spark off` out"):
         run_here(endpoints)
 

@@ -20,10 +20,15 @@ from demaq.pipelines.running.report import Ran
 _READ = (Origin.SOURCE, Origin.ENRICHER)
 
 
-def counting(plan: Plan, program: Program) -> Plan:
-    """The plan, which also counts all relations that it needs, but for those whose number is known without it."""
+def counting(plan: Plan, program: Program, *, is_sent_known: bool = False) -> Plan:
+    """The plan, which also counts all relations that it needs, but for those whose number is known without it: if
+    `is_sent_known`, of what leaves as well."""
     needed = {name for step in unused(plan).steps for name in defined(step)}
-    wanted = [name for name in program.relations if name in needed and not _is_known(program.relations[name])]
+    sent = {name for sink in program.sinks for name in sink.relations if _is_all_sent(program, name, sink)}
+    known = {name for name in program.relations if _is_known(program.relations[name])} | (
+        sent if is_sent_known else set()
+    )
+    wanted = [name for name in program.relations if name in needed - known]
     relations = Relations(program)
     return replace(plan, steps=(*plan.steps, *(Count(name, Distinct(relations.read(name))) for name in wanted)))
 
@@ -41,8 +46,12 @@ def note_sent(ran: Ran, program: Program, sink: Sink, messages: int, facts: Mapp
     """What a goal took. That is all of a relation, unless messages of several channels met before the goal."""
     ran.sent[sink.id], ran.taken[sink.id] = messages, dict(facts)
     for name, number in facts.items():
-        if program.relations[name].channels == sink.channels:
+        if _is_all_sent(program, name, sink):
             ran.facts.setdefault(name, number)
+
+
+def _is_all_sent(program: Program, relation: str, sink: Sink) -> bool:
+    return program.relations[relation].channels == sink.channels
 
 
 def note_all(ran: Ran, program: Program) -> None:

@@ -23,8 +23,11 @@ from demaq.pipelines.running.queues import place_in
 from demaq.pipelines.running.report import SHOWN, Done, Ran, Wrong, errors_document, refusal, wrong_in
 from demaq.pipelines.vocabulary import KAFKA
 
+FEW = 1024 * 1024
+"""Bytes of documents that are done row by row before there is another way to do it."""
+
 SMALL = 4 * 1024 * 1024
-"""Bytes of documents up to which it is so."""
+"""Bytes of documents up to which to go row by row takes no longer than Spark takes to start."""
 
 MESSAGE_SIZE = 400
 """Bytes of a message in a queue, more or less."""
@@ -47,14 +50,12 @@ class Read:
         return Messages(self.count, self.facts)
 
 
-def is_small(endpoints: Endpoints) -> bool:
-    """Is so little to be read that memory is the better place?"""
-    if endpoints.of_spark:
-        return False
+def size_of(endpoints: Endpoints) -> int:
+    """Bytes of documents, more or less."""
     size = sum(bytes_of(endpoints.names(node)) for node in endpoints.incoming)
     queues = [node for node in endpoints.incoming if node.endpoint.scheme == QUEUE]
     size += sum(endpoints.queues_of(node).count(node.endpoint.path) * MESSAGE_SIZE for node in queues)
-    return size <= SMALL
+    return size
 
 
 def read_here(

@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from demaq.pipelines.evaluate.arithmetic import operation
 from demaq.pipelines.plan import nodes as n
-from demaq.pipelines.plan.steps import Define, Fixpoint, Plan, Send
+from demaq.pipelines.plan.steps import Count, Define, Fixpoint, Plan, Send
 from demaq.pipelines.plan.walk import below, nodes, reads
 from demaq.pipelines.program import Compare, CompareText, Expression, Operation, Term, Variable
 from demaq.pipelines.values import Constant, ValueType
@@ -51,14 +51,14 @@ class TooMuch(Exception):
 def can_evaluate(plan: Plan) -> bool:
     """Is all of a plan within messages, and of what is known here?"""
     return all(
-        isinstance(step, Define | Send | Fixpoint)
+        isinstance(step, Define | Send | Fixpoint | Count)
         and _are_of_messages(step)
         and all(_is_known(each) for node in nodes(step) for each in below(node))
         for step in plan.steps
     )
 
 
-def _are_of_messages(step: Define | Send | Fixpoint) -> bool:
+def _are_of_messages(step: Define | Send | Fixpoint | Count) -> bool:
     return not isinstance(step, Send) or all(part.node.channels for part in step.parts)
 
 
@@ -124,12 +124,13 @@ def _are_alike(operator: str, left: Term, right: Term) -> bool:
 @dataclass(slots=True)
 class Evaluation:
     """`given` is what comes from outside; `relations` are defined by steps. Both are by place. A channel that is
-    `empty` has no message; the messages of all others have the same numbers."""
+    `empty` has no message; the messages of all others have the same numbers. `counts` are of relations."""
 
     given: Tables
     empty: Collection[str] = ()
     relations: dict[str, pa.Table] = field(default_factory=dict)
     new: dict[str, pa.Table] = field(default_factory=dict)  # of a fixpoint, what the last round has found
+    counts: dict[str, int] = field(default_factory=dict)
     _kept: "dict[int, _Kept | None]" = field(default_factory=dict)  # what is the same in all of its rounds, by node
 
     def run(self, plan: Plan) -> dict[str, dict[str, pa.Table]]:
@@ -140,6 +141,8 @@ class Evaluation:
                 self.relations[step.relation] = self._by_place(step.node)
             elif isinstance(step, Fixpoint):
                 self.relations.update(self._found(step))
+            elif isinstance(step, Count):
+                self.counts[step.relation] = self.table(step.node).num_rows
             else:
                 assert isinstance(step, Send)
                 sent[step.sink] = {part.relation: self._by_place(_bag(part.node)) for part in step.parts}
@@ -215,7 +218,7 @@ class _Kept:
         """The rows by the values in a column, so that those with the same one are a stretch, and these values. Null has
         no partner."""
         if name not in self._orders:
-            places = pc.sort_indices(self.table, sort_keys=[(name, "ascending")], null_placement="at_end")
+            places = pc.sort_indices(self.table, sort_keys=[(name, "ascending")])
             column = self.table.column(name)
             places = places.slice(0, len(column) - column.null_count)
             ordered = self.table.combine_chunks().take(places)

@@ -2,7 +2,7 @@
 
 Rules relate facts of one message, and a message is read as a whole: unless messages of several sources meet, or become
 others, nothing has to be moved between workers, and Spark need not see a fact. Where several sources have one message
-each, one worker has them all.
+each, one worker has them all. What is not too much, this process does by itself, in the same way (`whole.py`).
 """
 
 import os
@@ -21,7 +21,7 @@ from pyspark import RDD
 from pyspark.sql import SparkSession
 
 from demaq.pipelines.documents import Shape
-from demaq.pipelines.plan.steps import Plan
+from demaq.pipelines.plan.steps import Count, Plan
 from demaq.pipelines.program import Endpoint, Enricher, Sink, Source
 from demaq.pipelines.running.endpoints import FILE, Endpoints, is_table
 from demaq.pipelines.running.goals import appearing
@@ -32,7 +32,7 @@ from demaq.spark.pipelines.columnar import Evaluation, Tables, TooMuch, can_eval
 from demaq.spark.pipelines.files import Counted, PartsReader, ReadPart
 from demaq.spark.pipelines.texts import Chunk, Tally, Writer, around, can_write, columns_in_order
 
-_READ, _WRONG, _TOO_MUCH = -1, -2, -3  # instead of the number of a goal
+_READ, _WRONG, _TOO_MUCH, _COUNTED = -1, -2, -3, -4  # instead of the number of a goal
 _SMALL = 64 * 1024 * 1024  # bytes of enrichers, which go to every worker
 _AT_ONCE = 50_000  # facts that become text together
 _COPIED = 1024 * 1024  # bytes
@@ -108,15 +108,16 @@ def readers_of(endpoints: Endpoints) -> list[PartsReader]:
 
 @dataclass(slots=True)
 class Done:
-    """How much was read of each source, what could not be, and how much was written to each goal."""
+    """How much was read of each source, what could not be, how much was written to each goal, and what was counted."""
 
     read: dict[str, Counted]
     wrong: list[Wrong] = field(default_factory=list)
     written: dict[str, Tally] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
 
 
 def run_inside(
-    spark: SparkSession,
+    spark: SparkSession | None,
     plan: Plan,
     readers: Sequence[PartsReader],
     enrichers: Tables,
@@ -124,16 +125,18 @@ def run_inside(
     check: Callable[[Done], None],
     progress: Progress,
 ) -> Done:
-    """Do all of it. The goals appear together when all is there, and it was checked that they may.
+    """Do all of it, in this process if there is no session of Spark. The goals appear together when all is there, and
+    it was checked that they may.
 
-    Raises `TooMuch` if this is more than workers should do by themselves.
+    Raises `TooMuch` if this is more than a process should do by itself.
     """
     parts = max(reader.parts for reader in readers)
     with ExitStack() as stack:
         files = [stack.enter_context(_opened(goal)) for goal in goals]
-        aside = stack.enter_context(_aside(spark, goals[0].path))
+        aside = None if spark is None else stack.enter_context(_aside(spark, goals[0].path))
         work = _Work(plan, tuple(readers), enrichers, tuple(goals), aside)
-        rows = _counted(_rows(spark, work, parts, is_aside=aside is not None), parts, progress)
+        found = work(range(parts)) if spark is None else _rows(spark, work, parts, is_aside=aside is not None)
+        rows = _counted(found, parts, progress)
         done = _collected(rows, files, goals, readers, aside)
         check(done)
     return done
@@ -181,6 +184,7 @@ def _collected(
     read = {reader.source: dict.fromkeys(("", *reader.relations), 0) for reader in readers}
     tallies = [Tally() for _ in goals]
     wrong = []
+    counts: dict[str, int] = {}
     before = {reader.source: cache(reader.lines_before) for reader in readers}
     framed = [around(goal.endpoint, goal.shape) for goal in goals]
     for file, (begin, _, _) in zip(files, framed, strict=True):
@@ -193,6 +197,8 @@ def _collected(
             wrong.append(Wrong(row.source, row.file, line, row.reason))
         elif row.goal == _TOO_MUCH:
             raise TooMuch
+        elif row.goal == _COUNTED:
+            counts[row.relation] = counts.get(row.relation, 0) + row.facts
         else:
             file, (_, between, _) = files[row.goal], framed[row.goal]
             file.write(between.encode() if tallies[row.goal].facts else b"")
@@ -203,7 +209,8 @@ def _collected(
         file.write((end if tally.facts or not between else "]\n").encode())  # an empty list has no lines inside
     wrong.sort(key=lambda each: (each.file or "", each.line or 0))
     counted = {source: Counted(found.pop(""), found) for source, found in read.items()}
-    return Done(counted, wrong, {goal.sink: tally for goal, tally in zip(goals, tallies, strict=True)})
+    written = {goal.sink: tally for goal, tally in zip(goals, tallies, strict=True)}
+    return Done(counted, wrong, written, counts)
 
 
 def _add(file: IO[bytes], goal: int, chunk: Chunk, aside: str | None) -> None:
@@ -244,18 +251,22 @@ class _Work:
                     yield _Row(_READ, source=source, relation=name, facts=number, part=part)
                 for file, line, reason in each.problems:
                     yield _Row(_WRONG, source=source, file=file, line=line, reason=reason, part=part)
+            evaluation = self._evaluation(found)
             try:
-                sent = self._evaluated(found)
+                sent = evaluation.run(self._plan)
             except TooMuch:
                 yield _Row(_TOO_MUCH)
                 return
+            for step in self._plan.steps:
+                if isinstance(step, Count) and (step.node.channels or part == 0):  # else it is the same in all parts
+                    yield _Row(_COUNTED, relation=step.relation, facts=evaluation.counts[step.relation])
             for number, goal in enumerate(self._goals):
                 yield from self._written(number, goal, sent[goal.sink][goal.shape.relation], part)
 
-    def _evaluated(self, found: Mapping[str, ReadPart]) -> dict[str, dict[str, pa.Table]]:
+    def _evaluation(self, found: Mapping[str, ReadPart]) -> Evaluation:
         given = {**self._enrichers, **{place: table for each in found.values() for place, table in each.facts.items()}}
         empty = [source for source, each in found.items() if not each.counts[""]]
-        return Evaluation(given, empty).run(self._plan)
+        return Evaluation(given, empty)
 
     def _written(self, number: int, goal: Goal, facts: pa.Table, part: int) -> Iterator[_Row]:
         ordered = _in_order(facts, columns_in_order(goal.shape))
@@ -279,8 +290,13 @@ def _in_order(table: pa.Table, columns: list[str]) -> pa.Table:
     table = table.select(columns).combine_chunks()
     if _is_in_order(table):
         return table
-    keys = [(column, "ascending") for column in columns]
-    return table.take(pc.sort_indices(table, sort_keys=keys, null_placement="at_start"))
+    keyed, keys = table, []
+    for column in columns:
+        if table.column(column).null_count:  # null comes before all values
+            keyed = keyed.append_column(f"{column}?", pc.is_valid(table.column(column)).cast(pa.int8()))
+            keys.append(f"{column}?")
+        keys.append(column)
+    return table.take(pc.sort_indices(keyed, sort_keys=[(key, "ascending") for key in keys]))
 
 
 def _is_in_order(table: pa.Table) -> bool:

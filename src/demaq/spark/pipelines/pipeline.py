@@ -23,12 +23,10 @@ from demaq.pipelines.running.partners import unmet
 from demaq.pipelines.running.progress import Progress, silent
 from demaq.pipelines.running.queues import Queues
 from demaq.pipelines.running.report import SHOWN, Ran, Shown, refusal
-from demaq.spark.pipelines.columnar import TooMuch
 from demaq.spark.pipelines.endpoints import in_order, load, read, read_errors, told
-from demaq.spark.pipelines.enrichers import enrichers_of
 from demaq.spark.pipelines.files import PROBLEMS, Reading, without_gaps
 from demaq.spark.pipelines.given import Frames, by_relation, is_given, known_types, one_message, problems_in, taken
-from demaq.spark.pipelines.inside import Done, goals_of, readers_of, run_inside, stays_inside
+from demaq.spark.pipelines.inside import stays_inside
 from demaq.spark.pipelines.progress import followed
 from demaq.spark.pipelines.readable import readable
 from demaq.spark.pipelines.running import Leaving, run_plan
@@ -38,6 +36,7 @@ from demaq.spark.pipelines.texts import can_write, write_text
 from demaq.spark.pipelines.topics import SparkTopics
 from demaq.spark.pipelines.topics import told as told_of_topics
 from demaq.spark.pipelines.values import MESSAGE, decoder, in_order_of, place
+from demaq.spark.pipelines.whole import run_whole
 
 
 class Results(dict[str, DataFrame]):
@@ -143,8 +142,7 @@ class _Run:
         ran = Ran("Spark")
         plan = optimise(plan_to_look_at(self._program, show))
         if not self._given and stays_inside(plan, self._endpoints):
-            if self._execute_inside(plan, ran, is_strict, progress):
-                note_refused(ran, self._endpoints)
+            if run_whole(self._spark, self._endpoints, plan, ran, is_strict, progress):
                 return ran
             progress.begin("reading")
         leaving = self._evaluated(show, is_writing=True)
@@ -166,31 +164,6 @@ class _Run:
     def _release(self) -> None:
         for found in self._read.values():
             found.release()
-
-    def _execute_inside(self, plan: Plan, ran: Ran, is_strict: bool, progress: Progress) -> bool:
-        """Let workers do all of it; whether they did, and it was not too much."""
-        enrichers, wrong = enrichers_of(self._endpoints)
-
-        def check(done: Done) -> None:
-            ran.wrong, ran.wrong_number = [*wrong, *done.wrong][:SHOWN], len(wrong) + len(done.wrong)
-            if ran.wrong_number and is_strict:
-                raise refusal(ran)
-
-        goals = goals_of(self._endpoints)
-        try:
-            done = run_inside(self._spark, plan, readers_of(self._endpoints), enrichers, goals, check, progress)
-        except TooMuch:
-            return False
-        for source, read_ in done.read.items():
-            ran.messages[source] = read_.messages
-            note_read(ran, self._program, read_.facts)
-        note_read(ran, self._program, {relation: table.num_rows for (_, relation), table in enrichers.items()})
-        for sink, goal in zip(self._program.sinks, goals, strict=True):
-            written = done.written[goal.sink]
-            note_sent(ran, self._program, sink, written.messages, {goal.shape.relation: written.facts})
-        note_all(ran, self._program)
-        ran.unmet = unmet(self._program, ran.messages)
-        return True
 
     def _send(
         self,
