@@ -1,7 +1,7 @@
 """What people open by its name. Nothing here imports pyspark before it is needed."""
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,27 +18,19 @@ if TYPE_CHECKING:
 AS_TABLES = 64 * 1024 * 1024
 """Bytes of documents up to which one process is done with them before Spark has started."""
 
-AS_TABLES_OF_LINES = 16 * 1024 * 1024
-"""The same where lines are messages, which Spark would share out among its workers."""
-
 
 def run_without_spark(endpoints: Endpoints, *, is_auto: bool, **options: Any) -> Ran | None:
     """Run a pipeline in this process, row by row or as tables; None if Spark is the better place and `is_auto` lets it
     be used. `options` are those of `run_here`."""
     size = None if endpoints.of_spark else size_of(endpoints)
-    most = AS_TABLES_OF_LINES if _has_lines(endpoints) else AS_TABLES
-    if size is not None and size > FEW and (not is_auto or size <= most):
-        ran = _as_tables(endpoints, options)
+    if size is not None and size > FEW and (not is_auto or size <= AS_TABLES):
+        ran = _as_tables(endpoints, is_auto=is_auto, **options)
         if ran is not None:
             return ran
     return None if is_auto and (size is None or size > SMALL) else run_here(endpoints, **options)
 
 
-def _has_lines(endpoints: Endpoints) -> bool:
-    return any(source.endpoint.options.get("lines") for source in endpoints.program.sources)
-
-
-def _as_tables(endpoints: Endpoints, options: Mapping[str, Any]) -> Ran | None:
+def _as_tables(endpoints: Endpoints, **options: Any) -> Ran | None:
     try:
         module = importlib.import_module("demaq.spark.pipelines.whole")
     except ImportError:

@@ -12,7 +12,7 @@ from demaq.pipelines.errors import PipelineFailed
 from demaq.pipelines.running.endpoints import Endpoints
 from demaq.pipelines.running.memory import FEW, SMALL, run_here
 from demaq.spark import opening
-from demaq.spark.opening import AS_TABLES, AS_TABLES_OF_LINES, run_without_spark
+from demaq.spark.opening import AS_TABLES, run_without_spark
 from demaq.spark.pipelines import whole
 
 SIMPLE = "r(x) :- p(x), x > 1."
@@ -57,8 +57,7 @@ def place(endpoints: Endpoints, size: int, monkeypatch: pytest.MonkeyPatch, *, i
         (SIMPLE, "in.json", FEW + 1, TABLES, TABLES),
         (SIMPLE, "in.json", AS_TABLES, TABLES, TABLES),
         (SIMPLE, "in.json", AS_TABLES + 1, SPARK, TABLES),
-        (SIMPLE, "in.jsonl", AS_TABLES_OF_LINES, TABLES, TABLES),
-        (SIMPLE, "in.jsonl", AS_TABLES_OF_LINES + 1, SPARK, TABLES),
+        (SIMPLE, "in.jsonl", AS_TABLES, TABLES, TABLES),
         (HALVES, "in.json", SMALL, ROWS, ROWS),
         (HALVES, "in.json", SMALL + 1, SPARK, ROWS),
     ],
@@ -83,6 +82,26 @@ def test_without_the_extra_it_goes_row_by_row(tmp_path: Path, monkeypatch: pytes
     ran = run_without_spark(endpoints, is_auto=True)
     assert ran is not None
     assert ran.facts == {"p": 2, "r": 1}
+
+
+def test_lines_that_are_no_tables_are_left_to_spark_if_there_are_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whole, "_PATIENCE", 50)
+    monkeypatch.setattr("demaq.pipelines.running.parts._PART", 400)
+    monkeypatch.setattr(opening, "size_of", lambda _: SMALL + 1)
+    endpoints = made(tmp_path, SIMPLE, "in.jsonl")
+    plain = '{"x": 7}\n' * 20
+    for strange, is_too_much in ((1, False), (6, True)):
+        (tmp_path / "in.jsonl").write_text(plain * 10 + ('[{"x": 8}, {"x": 9}]\n' + plain) * strange)
+        ran = run_without_spark(endpoints, is_auto=True)
+        assert (ran is None) == is_too_much
+        assert (tmp_path / "out.json").exists() == (not is_too_much)
+        (tmp_path / "out.json").unlink(missing_ok=True)
+        off = run_without_spark(endpoints, is_auto=False)
+        assert off is not None
+        assert off.facts == {"p": 200 + 22 * strange, "r": 200 + 22 * strange}
+        (tmp_path / "out.json").unlink()
 
 
 def test_what_is_shown_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -225,12 +225,13 @@ def _facts_of(relation: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ReadPart:
-    """The facts of relations, by the source and their names; how many messages (``""``) and facts there are; and what
-    could not be read: in which file and line, and why."""
+    """The facts of relations, by the source and their names; how many messages (``""``) and facts there are; what could
+    not be read: in which file and line, and why; and how many messages were read one by one."""
 
     facts: dict[tuple[str, str], pa.Table]
     counts: dict[str, int]
     problems: list[tuple[str, int | None, str]]
+    one_by_one: int
 
 
 class PartsReader:
@@ -274,7 +275,7 @@ class PartsReader:
         counts = {relation: table.num_rows for (_, relation), table in facts.items()}
         messages = _marked(raw, _A_MESSAGE).num_rows
         messages += sum(each.messages for each in documents if isinstance(each, Plain))
-        return ReadPart(facts, {"": messages, **counts}, list(zip(*wrong.values(), strict=True)))
+        return ReadPart(facts, {"": messages, **counts}, list(zip(*wrong.values(), strict=True)), len(others))
 
 
 def _plain_table(found: Plain) -> pa.Table:

@@ -124,17 +124,19 @@ def run_inside(
     goals: Sequence[Goal],
     check: Callable[[Done], None],
     progress: Progress,
+    patience: int | None = None,
 ) -> Done:
     """Do all of it, in this process if there is no session of Spark. The goals appear together when all is there, and
     it was checked that they may.
 
-    Raises `TooMuch` if this is more than a process should do by itself.
+    Raises `TooMuch` if this is more than a process should do by itself. Its `patience` is for so many messages that
+    are not plain tables, and have to be read one by one.
     """
     parts = max(reader.parts for reader in readers)
     with ExitStack() as stack:
         files = [stack.enter_context(_opened(goal)) for goal in goals]
         aside = None if spark is None else stack.enter_context(_aside(spark, goals[0].path))
-        work = _Work(plan, tuple(readers), enrichers, tuple(goals), aside)
+        work = _Work(plan, tuple(readers), enrichers, tuple(goals), aside, patience)
         found = work(range(parts)) if spark is None else _rows(spark, work, parts, is_aside=aside is not None)
         rows = _counted(found, parts, progress)
         done = _collected(rows, files, goals, readers, aside)
@@ -235,14 +237,17 @@ class _Work:
         enrichers: Tables,
         goals: tuple[Goal, ...],
         aside: str | None,
+        patience: int | None,
     ) -> None:
         self._plan = plan
         self._readers = readers
         self._enrichers = enrichers
         self._goals = goals
         self._aside = aside
+        self._patience = patience
 
     def __call__(self, parts: Iterable[int]) -> Iterator[_Row]:
+        one_by_one = 0
         for part in parts:
             numbers = pa.record_batch([[part]], names=["part"])
             found = {reader.source: reader.read(numbers) for reader in self._readers}
@@ -251,6 +256,10 @@ class _Work:
                     yield _Row(_READ, source=source, relation=name, facts=number, part=part)
                 for file, line, reason in each.problems:
                     yield _Row(_WRONG, source=source, file=file, line=line, reason=reason, part=part)
+            one_by_one += sum(each.one_by_one for each in found.values())
+            if self._patience is not None and one_by_one > self._patience:
+                yield _Row(_TOO_MUCH)
+                return
             evaluation = self._evaluation(found)
             try:
                 sent = evaluation.run(self._plan)

@@ -16,15 +16,19 @@ from demaq.spark.pipelines.columnar import TooMuch
 from demaq.spark.pipelines.enrichers import enrichers_of
 from demaq.spark.pipelines.inside import Done, goals_of, readers_of, run_inside, stays_inside
 
+_PATIENCE = 100_000  # messages, each of which is read by itself: Spark's workers share them out
+
 
 def run_as_tables(
     endpoints: Endpoints,
     *,
+    is_auto: bool = False,
     is_strict: bool = False,
     show: Sequence[str] = (),
     tell: Callable[[str], None] = silent,
 ) -> Ran | None:
-    """The same as `run_here`, many times faster; None, and nothing is written, if it cannot be done so."""
+    """The same as `run_here`, many times faster; None, and nothing is written, if it cannot be done so, or if Spark may
+    be used (`is_auto`) and is better at it."""
     program, ran = endpoints.program, Ran()
     check_relations(program, show)
     endpoints.check()
@@ -33,11 +37,18 @@ def run_as_tables(
         return None
     progress = Progress(tell)
     progress.begin("reading")
-    return ran if run_whole(None, endpoints, plan, ran, is_strict, progress) else None
+    patience = _PATIENCE if is_auto else None
+    return ran if run_whole(None, endpoints, plan, ran, is_strict, progress, patience) else None
 
 
 def run_whole(
-    spark: SparkSession | None, endpoints: Endpoints, plan: Plan, ran: Ran, is_strict: bool, progress: Progress
+    spark: SparkSession | None,
+    endpoints: Endpoints,
+    plan: Plan,
+    ran: Ran,
+    is_strict: bool,
+    progress: Progress,
+    patience: int | None = None,
 ) -> bool:
     """Do all of a plan in one go, and note what was done; whether it was, and not too much."""
     program, goals = endpoints.program, goals_of(endpoints)
@@ -49,7 +60,7 @@ def run_whole(
             raise refusal(ran)
 
     try:
-        done = run_inside(spark, plan, readers_of(endpoints), enrichers, goals, check, progress)
+        done = run_inside(spark, plan, readers_of(endpoints), enrichers, goals, check, progress, patience)
     except TooMuch:
         return False
     for source, read in done.read.items():
