@@ -1,6 +1,7 @@
 """Nodes that serve in tests, and services that they send to."""
 
 import ssl
+import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -164,3 +165,14 @@ def service(tls: ssl.SSLContext | None = None) -> Iterator[Service]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def encrypted(folder: Path) -> tuple[ServerSettings, ssl.SSLContext]:
+    """A server with a certificate of its own, and what a client has to trust."""
+    certificate, key = folder / "cert.pem", folder / "key.pem"
+    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
+    files = ["-keyout", str(key), "-out", str(certificate)]
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *names, *files]
+    subprocess.run(command, check=True, capture_output=True)
+    found = ServerSettings(certificate=str(certificate), key=str(key))
+    return found, ssl.create_default_context(cafile=str(certificate))

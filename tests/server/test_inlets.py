@@ -25,7 +25,7 @@ from demaq.model import EdgeSettings, GatewaySettings, MailSettings, ServerSetti
 from demaq.server.relays import Relays
 from demaq.server.serving import ServerRefused, check
 from demaq.store import StoreUnavailable
-from serving import SOON, Served, served
+from serving import SOON, Served, encrypted, served
 
 APP = """
 create queue orders kind incomingGateway mode persistent
@@ -75,6 +75,39 @@ def test_xml_in_a_mail_is_the_message(node: Served) -> None:
     node.until(lambda: len(node.bodies("copies")) == 2)
     assert node.bodies("copies")[0] == '<seen sender="ada@example.org" about="An ordér"><order>5</order></seen>'
     assert "<order>6</order>" in node.bodies("copies")[1]
+
+
+def test_mail_is_encrypted_for_those_who_ask_for_it(tmp_path: Path) -> None:
+    """That is no second connection."""
+    server, context = encrypted(tmp_path)
+    options: dict[str, Any] = {"server": server, "verify": context, "mail": MailSettings(port=0, connections=1)}
+    with served(tmp_path / "app", APP, files={"order.xsd": SCHEMA}, gateways=BOX, **options) as node:
+        port = node.serving.edge.mail_port
+
+        def connected() -> smtplib.SMTP | None:
+            """As soon as the one before is gone."""
+            with suppress(smtplib.SMTPConnectError, smtplib.SMTPServerDisconnected):
+                return smtplib.SMTP("127.0.0.1", port)
+            return None
+
+        for number in range(3):
+            with node.until(connected) as client:
+                client.starttls(context=context)
+                letter = mail(xml="<order>5</order>", number=number)
+                client.send_message(letter, "ada@example.org", ["orders@example.org"])
+        node.until(lambda: len(node.bodies("copies")) == 3)
+        with node.until(connected) as client:
+            client.starttls(context=context)
+            with pytest.raises(smtplib.SMTPConnectError, match="too many connections"):
+                smtplib.SMTP("127.0.0.1", port)
+
+
+def test_mail_is_not_encrypted_without_a_certificate(node: Served) -> None:
+    with (
+        smtplib.SMTP("127.0.0.1", node.serving.edge.mail_port) as client,
+        pytest.raises(smtplib.SMTPNotSupportedError),
+    ):
+        client.starttls()
 
 
 def test_a_mail_without_xml_is_described(node: Served) -> None:

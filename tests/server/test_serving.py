@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import ssl
 import subprocess
 import sys
 import threading
@@ -17,7 +16,7 @@ from demaq.language import check
 from demaq.model import EdgeSettings, GatewaySettings, MailSettings, ServerSettings
 from demaq.node import Node
 from demaq.server.serving import ServerRefused, Serving
-from serving import served
+from serving import encrypted, served
 
 APP = """create queue inbox kind incomingGateway mode persistent
 create queue done kind basic mode persistent
@@ -174,30 +173,7 @@ def test_senders_that_wait_are_told_where_their_reply_will_be_if_the_node_stops(
 
 
 def test_tls(tmp_path: Path) -> None:
-    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run(
-        [
-            "openssl",
-            "req",
-            "-x509",
-            "-newkey",
-            "rsa:2048",
-            "-nodes",
-            "-days",
-            "2",
-            *names,
-            "-keyout",
-            str(key),
-            "-out",
-            str(certificate),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    server = ServerSettings(certificate=str(certificate), key=str(key))
-    with served(
-        tmp_path / "app", APP, server=server, verify=ssl.create_default_context(cafile=str(certificate))
-    ) as node:
+    server, context = encrypted(tmp_path)
+    with served(tmp_path / "app", APP, server=server, verify=context) as node:
         assert node.serving.address.startswith("https://")
         assert node.post("inbox", "<a/>").status_code == 202

@@ -59,6 +59,9 @@ class Session(SMTP):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.WriteTransport)
+        if self in self._relays.sessions:  # it is encrypted from now on
+            super().connection_made(transport)
+            return
         peer = transport.get_extra_info("peername")
         if not peer:  # who has gone again
             transport.abort()
