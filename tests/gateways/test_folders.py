@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from demaq.gateways import folders
-from demaq.gateways.folders import FoundFile, LeftAlone, Take, watch
+from demaq.gateways.folders import FoundFile, LeftAlone, Refuse, Take, watch
 
 _SOON = 10.0  # seconds that anything may take
 
@@ -25,12 +25,12 @@ async def nobody(_kind: str, _reason: str) -> None:
     """Nobody is told."""
 
 
-def watched(folder: Path, take: Take, is_done: Callable[[], bool]) -> None:
+def watched(folder: Path, take: Take, is_done: Callable[[], bool], refuse: Refuse = nobody) -> None:
     """Watch a folder until something is so."""
 
     async def run() -> None:
         end = time.monotonic() + _SOON
-        await watch(folder, take, nobody, lambda: is_done() or time.monotonic() > end, largest=1000)
+        await watch(folder, take, refuse, lambda: is_done() or time.monotonic() > end, largest=1000)
 
     asyncio.run(run())
     assert is_done()
@@ -68,11 +68,11 @@ def test_a_refused_file_that_cannot_be_moved_is_refused_once_and_others_go_befor
     tries: list[str | None] = []
     taken: list[str] = []
 
-    def putting(path: Path, folder: Path, reason: str | None) -> None:
-        if path.name == "stuck.xml" and (len(tries) < 5 or len(taken) < 3):
+    def putting(seen: folders._Seen, folder: Path, reason: str | None) -> None:
+        if seen.path.name == "stuck.xml" and (len(tries) < 5 or len(taken) < 3):
             tries.append(reason)
             raise PermissionError(13, "Permission denied")
-        put_aside(path, folder, reason)
+        put_aside(seen, folder, reason)
 
     async def take(found: FoundFile) -> str:
         taken.append(found.path.name)
@@ -95,3 +95,89 @@ def test_what_goes_wrong_with_one_file_does_not_end_the_watching(tmp_path: Path)
 
     watched(tmp_path, take, lambda: (tmp_path / "taken" / "c.xml").exists())
     assert {file.name for file in tmp_path.glob("*.xml")} == {"a.xml", "b.xml"}
+
+
+def replaced(folder: Path, text: str) -> None:
+    """What a producer does: it writes another file under a name of its own, and renames it."""
+    (folder / ".orders.xml").write_text(text)
+    os.utime(folder / ".orders.xml", (time.time() - 50, time.time() - 50))
+    (folder / ".orders.xml").rename(folder / "orders.xml")
+
+
+def test_a_file_that_is_replaced_while_it_is_taken_in_is_taken_in_as_well(tmp_path: Path) -> None:
+    put(tmp_path, "orders.xml")
+    taken: list[bytes | str] = []
+
+    async def take(found: FoundFile) -> None:
+        taken.append(found.body)
+        if len(taken) == 1:
+            replaced(tmp_path, "second")
+
+    watched(tmp_path, take, lambda: len(list((tmp_path / "taken").glob("*"))) == 1)
+    assert taken == [b"x" * 10, b"second"]
+    assert [file.read_text() for file in (tmp_path / "taken").iterdir()] == ["second"]
+
+
+def test_a_file_that_is_replaced_as_it_is_moved_is_taken_in_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "orders.xml")
+    is_there = folders._is_there
+    taken: list[bytes | str] = []
+
+    def looked(path: Path, identity: folders._Identity) -> bool:
+        found = is_there(path, identity)
+        if len(taken) == 1 and path.parent == tmp_path:
+            replaced(tmp_path, "second")
+        return found
+
+    async def take(found: FoundFile) -> None:
+        taken.append(found.body)
+
+    monkeypatch.setattr(folders, "_is_there", looked)
+    watched(tmp_path, take, lambda: len(list((tmp_path / "taken").glob("*"))) == 1)
+    assert taken == [b"x" * 10, b"second"]
+
+
+def test_a_file_that_was_on_its_way_when_a_node_crashed_is_the_same_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "orders.xml")
+    keys: list[str] = []
+
+    def crashed(_path: Path, _folder: Path, _reason: str | None) -> None:
+        monkeypatch.undo()
+        monkeypatch.setattr(folders, "_EVERY", 0.01)
+        raise KeyError("the node crashes")
+
+    async def take(found: FoundFile) -> None:
+        keys.append(found.key)
+        if len(keys) == 1:
+            replaced(tmp_path, "second")  # which has to wait
+
+    monkeypatch.setattr(folders, "_move", crashed)
+    monkeypatch.setattr(folders, "_is_there", lambda _path, _identity: True)
+    (tmp_path / ".moving").mkdir()
+    (tmp_path / "orders.xml").rename(tmp_path / ".moving" / "orders.xml")
+    watched(tmp_path, take, lambda: len(list((tmp_path / "taken").glob("*"))) == 2)
+    assert len(keys) == 3
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_a_refused_file_that_is_replaced_is_not_refused_for_it(tmp_path: Path) -> None:
+    put(tmp_path, "orders.json")
+    reasons: list[str] = []
+    taken: list[bytes | str] = []
+
+    async def refuse(_kind: str, reason: str) -> None:
+        reasons.append(reason)
+        (tmp_path / ".orders.json").write_text("1")
+        os.utime(tmp_path / ".orders.json", (time.time() - 50, time.time() - 50))
+        (tmp_path / ".orders.json").rename(tmp_path / "orders.json")
+
+    async def take(found: FoundFile) -> None:
+        taken.append(found.body)
+
+    watched(tmp_path, take, lambda: (tmp_path / "taken" / "orders.json").exists(), refuse)
+    assert len(reasons) == len(taken) == 1
+    assert not list((tmp_path / "refused").iterdir())

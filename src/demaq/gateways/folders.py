@@ -5,6 +5,7 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -25,6 +26,7 @@ _AT_ONCE = 200  # files
 _MOST_BYTES = 32 * 1024 * 1024  # of files that are read at once, and one more
 _LONGEST_NAME = 255  # bytes, as file systems have it
 TAKEN, REFUSED = "taken", "refused"  # folders inside, for files that were
+_MOVING = ".moving"  # a folder inside, for files on their way there: nobody else puts anything under their names
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,23 @@ class FoundFile:
     path: Path
     body: bytes | str
     key: str
+
+
+_Identity = tuple[int, int, int, int]
+"""What a file has of its own, whatever it is called: its device and number, when it was written, and its size."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What was under a name: a message, or why it is none."""
+
+    path: Path
+    identity: _Identity
+    read: FoundFile | str
+
+    @property
+    def key(self) -> str:
+        return f"{self.path.name} {self.identity}" if isinstance(self.read, str) else self.read.key
 
 
 class LeftAlone(DemaqError):
@@ -51,7 +70,8 @@ Refuse = Callable[[str, str], Awaitable[None]]
 async def watch(folder: Path, take: Take, refuse: Refuse, is_stopping: Callable[[], bool], largest: int) -> None:
     """Take in what is put into a folder. A file moves to `taken` after its commit, or to `refused` with the reason.
 
-    What cannot be moved stays where it is, and is the same message when it is found again.
+    What cannot be moved stays where it is, and is the same message when it is found again. What has come under the name
+    of a file meanwhile is another one, and is taken in after it.
     """
     watched = _Watched(folder, take, refuse, largest)
     while not is_stopping():
@@ -79,27 +99,28 @@ class _Watched:
         """Take in the oldest files; are there more?"""
         paths, is_more = await asyncio.to_thread(_still, self._folder, self._stuck, self._largest)
         found = await asyncio.to_thread(_read_all, paths, self._largest)
-        await asyncio.gather(*(self._one(path, read) for path, read in found))  # they begin in this order
+        await asyncio.gather(*(self._one(seen) for seen in found))  # they begin in this order
         return is_more
 
-    async def _one(self, path: Path, read: FoundFile | str) -> None:
+    async def _one(self, seen: _Seen) -> None:
+        read = seen.read
         try:
-            reason = await (self._no_message(path, read) if isinstance(read, str) else self._answer(read))
-            await asyncio.to_thread(_put_aside, path, self._folder, reason)
+            reason = await (self._no_message(seen, read) if isinstance(read, str) else self._answer(read))
+            await asyncio.to_thread(_put_aside, seen, self._folder, reason)
         except LeftAlone:
             return
         except Exception as error:  # noqa: BLE001  # the others are taken in
             _complain(self._folder, error)
-            self._stuck.add(path)
+            self._stuck.add(seen.path)
             await asyncio.sleep(_EVERY)
         else:
-            self._stuck.discard(path)
-            self._refused.pop(str(path) if isinstance(read, str) else read.key, None)
+            self._stuck.discard(seen.path)
+            self._refused.pop(seen.key, None)
 
-    async def _no_message(self, path: Path, reason: str) -> str:
-        if str(path) not in self._refused:
-            await self._refuse("malformed", f"{printable(path.name)}: {reason}")
-            self._refused[str(path)] = reason
+    async def _no_message(self, seen: _Seen, reason: str) -> str:
+        if seen.key not in self._refused:
+            await self._refuse("malformed", f"{printable(seen.path.name)}: {reason}")
+            self._refused[seen.key] = reason
         return reason
 
     async def _answer(self, read: FoundFile) -> str | None:
@@ -111,19 +132,17 @@ class _Watched:
 
 def _still(folder: Path, stuck: Set[Path], largest: int) -> tuple[list[Path], bool]:
     """Files that nobody writes any more, the oldest first, as many as are read at once; and whether there are more."""
-    for name in (TAKEN, REFUSED):
+    for name in (TAKEN, REFUSED, _MOVING):
         (folder / name).mkdir(parents=True, exist_ok=True)
+    moving = _files(folder / _MOVING)  # by a node that has crashed, or what came too fast under the name of another
+    names = {entry.name for entry in moving}
     before = time.time() - _STILL
     waiting = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            name = entry.name
-            if name.startswith(".") or not name.lower().endswith(_ENDINGS) or not entry.is_file(follow_symlinks=False):
-                continue
-            status = entry.stat(follow_symlinks=False)
-            if status.st_mtime <= before:
-                path = Path(entry.path)
-                waiting.append((path in stuck, status.st_mtime, path, status.st_size))
+    for entry in (*moving, *(entry for entry in _files(folder) if entry.name not in names)):
+        status = entry.stat(follow_symlinks=False)
+        if status.st_mtime <= before:
+            path = Path(entry.path)
+            waiting.append((path in stuck, status.st_mtime, path, status.st_size))
     found: list[Path] = []
     size = 0
     for _, _, path, bytes_ in sorted(waiting):
@@ -134,37 +153,80 @@ def _still(folder: Path, stuck: Set[Path], largest: int) -> tuple[list[Path], bo
     return found, False
 
 
+def _files(folder: Path) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return [
+            entry
+            for entry in entries
+            if not entry.name.startswith(".")
+            and entry.name.lower().endswith(_ENDINGS)
+            and entry.is_file(follow_symlinks=False)
+        ]
+
+
 def _complain(folder: Path, error: Exception) -> None:
     reason = error.strerror if isinstance(error, OSError) else type(error).__name__
     tell(_LOG, "folder not usable", level=logging.WARNING, folder=folder, reason=reason)
 
 
-def _read_all(paths: Sequence[Path], largest: int) -> list[tuple[Path, FoundFile | str]]:
-    """What is in files, or why that is no message. One that somebody has taken away meanwhile is left out."""
-    found: list[tuple[Path, FoundFile | str]] = []
+def _read_all(paths: Sequence[Path], largest: int) -> list[_Seen]:
+    """What is in files, or why that is no message. One that somebody takes away or writes meanwhile is left out."""
+    found = []
     for path in paths:
-        try:
-            found.append((path, _read(path, largest)))
-        except JsonInvalid as error:
-            found.append((path, str(error)))
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            found.append((path, f"the file cannot be read: {error.strerror}"))
-    return found
+        with suppress(FileNotFoundError):
+            found.append(_read(path, largest))
+    return [seen for seen in found if seen is not None]
 
 
-def _read(path: Path, largest: int) -> FoundFile | str:
-    status = path.stat()
-    if status.st_size > largest:
-        return f"this is larger than {largest:,} bytes"
-    data = path.read_bytes()
-    key = sha256(os.fsencode(path.name) + f" {status.st_mtime_ns} ".encode() + data).hexdigest()
-    body = json_to_xml(data) if path.suffix.lower() == ".json" else data
-    return FoundFile(path, body, f"file {key}")
+def _read(path: Path, largest: int) -> _Seen | None:
+    there = _identity(path.lstat())
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            data = file.read() if status.st_size <= largest else None
+            is_written = _identity(os.fstat(file.fileno())) != _identity(status)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        return _Seen(path, there, f"the file cannot be read: {error.strerror}")
+    if is_written:
+        return None
+    read = f"this is larger than {largest:,} bytes" if data is None else _message(path, status.st_mtime_ns, data)
+    return _Seen(path, _identity(status), read)
 
 
-def _put_aside(path: Path, folder: Path, reason: str | None) -> None:
+def _message(path: Path, written: int, data: bytes) -> FoundFile | str:
+    key = sha256(os.fsencode(path.name) + f" {written} ".encode() + data).hexdigest()
+    try:
+        return FoundFile(path, json_to_xml(data) if path.suffix.lower() == ".json" else data, f"file {key}")
+    except JsonInvalid as error:
+        return str(error)
+
+
+def _identity(status: os.stat_result) -> _Identity:
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _put_aside(seen: _Seen, folder: Path, reason: str | None) -> None:
+    """Move a file to those that are done. What is under its name by now, but is another file, is found again."""
+    if not _is_there(seen.path, seen.identity):
+        return
+    ours = folder / _MOVING / seen.path.name
+    if seen.path != ours:
+        seen.path.rename(ours)
+        if not _is_there(ours, seen.identity):
+            return  # it has come since we looked
+    _move(ours, folder, reason)
+
+
+def _is_there(path: Path, identity: _Identity) -> bool:
+    try:
+        return _identity(path.lstat()) == identity
+    except FileNotFoundError:
+        return False
+
+
+def _move(path: Path, folder: Path, reason: str | None) -> None:
     inside = folder / (TAKEN if reason is None else REFUSED)
     place = inside / path.name
     number = 1
