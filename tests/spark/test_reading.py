@@ -10,12 +10,13 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import EqualNullSafe, EqualTo, Filter, GreaterThan, In, IsNotNull, IsNull, LessThan, Not
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DecimalType, StructType
 
 from databases import postgres
 from demaq.diagnostics import DemaqError
 from demaq.spark.reader import PushingReader, Range
 from demaq.spark.source import DemaqSource
+from demaq.spark.values import reading
 from demaq.store import open_store
 from spark.logs import START, filled
 
@@ -89,6 +90,37 @@ def test_columns_and_their_types_can_be_named(spark: SparkSession, url: str) -> 
     assert named.columns == ["number", "id", "properties"]
     wide = spark.read.format("demaq").options(store=url, queue="work").schema("id bigint, number decimal(38,0)")
     assert {row["id"]: row["number"] for row in wide.load().collect()}[3] == Decimal("99999999999999999999")
+
+
+@pytest.mark.parametrize(
+    ("digits", "text", "value"),
+    [
+        ((38, 18), "10000000000", "10000000000"),
+        ((38, 18), "-12345678901.5", "-12345678901.5"),
+        ((38, 18), "12345678901234567890.123456789012345678", "12345678901234567890.123456789012345678"),
+        ((38, 18), "99999999999999999999.9999999999999999994", "99999999999999999999.999999999999999999"),
+        ((38, 18), "99999999999999999999.9999999999999999995", None),  # rounded, it has too many digits
+        ((38, 0), "9" * 38, "9" * 38),
+        ((38, 0), "-" + "9" * 38, "-" + "9" * 38),
+        ((38, 0), "9" * 38 + ".4", "9" * 38),
+        ((38, 0), "9" * 38 + ".5", None),
+        ((38, 0), "1" + "0" * 38, None),
+        ((38, 38), "0." + "9" * 38, "0." + "9" * 38),
+        ((4, 1), "999.95", None),
+    ],
+)
+def test_decimals_are_read_with_all_their_digits(digits: tuple[int, int], text: str, value: str | None) -> None:
+    assert reading(DecimalType(*digits))(text) == (None if value is None else Decimal(value))
+
+
+def test_large_decimals_are_added_and_counted(spark: SparkSession, tmp_path: Path) -> None:
+    address = f"sqlite:///{tmp_path / 'log.db'}"
+    prices = ("1.04", "12345678901.5", "0.1", "123456789012345678901234567890")
+    filled(tmp_path, address, [f"<m><price>{price}</price></m>" for price in prices])
+    (found,) = read(spark, address, queue="work").selectExpr("sum(price)", "count(price)").collect()
+    assert tuple(found) == (Decimal("12345678902.64"), 3)
+    wide = spark.read.format("demaq").options(store=address, queue="work").schema("id bigint, price decimal(38,0)")
+    assert {row["id"]: row["price"] for row in wide.load().collect()}[4] == Decimal(prices[-1])
 
 
 def test_other_tables(spark: SparkSession, url: str) -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +21,7 @@ from pyspark.sql.types import (
 
 from demaq.spark.tables import Column
 
+_EXACT = Context(prec=39)  # Spark has 38 digits at most, and rounding may add one; Python's own context has 28
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _INFINITIES = {"INF": float("inf"), "+INF": float("inf"), "-INF": float("-inf"), "NaN": float("nan")}
@@ -84,9 +85,12 @@ def _reads_decimal(precision: int, scale: int) -> Callable[[str], Decimal | None
     def read(text: str) -> Decimal | None:
         try:
             value = Decimal(text)
-            return value.quantize(unit, ROUND_HALF_UP) if abs(value) < limit else None
+            if value.copy_abs() >= limit:  # `abs` would round
+                return None
+            rounded = value.quantize(unit, ROUND_HALF_UP, _EXACT)
         except InvalidOperation:
             return None
+        return rounded if rounded.copy_abs() < limit else None
 
     return read
 
