@@ -2,13 +2,14 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from demaq.engine.documents import Documents
 from demaq.engine.transient import LayeredStore
 from demaq.model import NewMessage
-from demaq.store import Member, Processed, open_store
+from demaq.store import Delivery, DeliveryResult, Member, Processed, StoreUnavailable, open_store
 from demaq.xquery.saxon import Saxon
 
 NOW = datetime(2024, 1, 1, tzinfo=UTC)
@@ -64,4 +65,29 @@ def test_what_is_left_out_for_its_bytes_in_one_layer_leaves_out_what_comes_after
     assert found == [ids[:2], ids[:3], ids[:5]]
     besides = [ids[1], ids[2], ids[4]]
     assert [one.id for one in store.waiting(9, light=True, besides=besides, most_bytes=99)] == ids[::3] + ids[5:]
+    store.close()
+
+
+def test_what_came_of_a_delivery_comes_into_both_layers_once_though_it_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = LayeredStore(open_store(f"sqlite:///{tmp_path / 'log.db'}"))
+    store.append([NewMessage(queue="out", body="<a/>")], NOW)
+    store.commit([Processed(message=1, queue="out", position=1, at=NOW, version=1, held=True)])
+    deliver = store.base.deliver
+
+    def failing(*arguments: Any) -> None:
+        deliver(*arguments)
+        monkeypatch.undo()
+        raise StoreUnavailable("the connection broke")
+
+    monkeypatch.setattr(store.base, "deliver", failing)
+    delivery = Delivery(message=1, at=NOW, destination="http://a.invalid/", result=DeliveryResult.SENT)
+    answers = [NewMessage(queue=queue, body="<b/>", cause=1, transient=queue == "t") for queue in "tpt"]
+    with pytest.raises(StoreUnavailable):
+        store.deliver([delivery], answers, NOW)
+    first, again, last = store.deliver([delivery], answers, NOW)
+    assert again is None
+    assert sorted((one.id, one.queue) for one in store.waiting(9) if one.transient) == [(first, "t"), (last, "t")]
+    assert [one.queue for one in store.waiting(9) if not one.transient] == ["p"]
     store.close()

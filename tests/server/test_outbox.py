@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -25,7 +26,8 @@ from demaq.model import EdgeSettings, GatewaySettings, ServerSettings
 from demaq.node import Node
 from demaq.server.metrics import metrics_text
 from demaq.store import Store, StoreUnavailable
-from serving import SOON, Service, served, service
+from demaq.store.sqlite import SqliteStore
+from serving import SOON, Served, Service, served, service
 
 APP = """
 create queue jobs kind incomingGateway mode persistent
@@ -357,6 +359,34 @@ def test_answers_of_services_are_messages(tmp_path: Path, there: Service) -> Non
         node.until(lambda: node.bodies("back") == ["<done/>"])
         (answer,) = node.get("/api/messages", queue="back", all="true")["messages"]
         assert node.get(f"/api/messages/{answer['cause']}")["queue"] == "out"
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_what_came_of_sending_comes_in_once_though_the_store_was_lost_after_the_commit(
+    tmp_path: Path, there: Service, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    deliver, lost = SqliteStore.deliver, [StoreUnavailable("the connection broke, nobody knows after what")]
+
+    def failing(store: SqliteStore, *arguments: Any) -> list[int | None]:
+        done = deliver(store, *arguments)
+        if lost:
+            raise lost.pop()
+        return done
+
+    monkeypatch.setattr(SqliteStore, "deliver", failing)
+    there.answers = lambda _number, _body: (status, {"Content-Type": "application/xml"}, b"<done/>")
+    with served(tmp_path / "app", APP, gateways=settings(there.address, replies="back")) as node:
+        for number in (1, 2):
+            node.post("jobs", f"<job>{number}</job>")
+        came = "back" if status == 200 else "jobErrors"
+        node.until(lambda: len(node.bodies(came)) >= 2 and not lost)
+        assert len({node.get(f"/api/messages/{one['id']}")["cause"] for one in all_of(node, came)}) == 2
+        assert len(node.bodies(came)) == len(there.got) == 2
+
+
+def all_of(node: Served, queue: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = node.get("/api/messages", queue=queue, all="true")["messages"]
+    return found
 
 
 def test_what_only_says_that_a_message_has_arrived_is_no_answer(tmp_path: Path, there: Service) -> None:

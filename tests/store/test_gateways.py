@@ -176,6 +176,7 @@ def test_what_was_sent_is_not_to_be_sent_any_more(out: Store) -> None:
 
 def test_errors_come_in_with_what_failed(out: Store) -> None:
     (number,) = out.deliver([delivered(1, DeliveryResult.FAILED)], [new("errors", "<error/>")], LATER, [("n", "1")])
+    assert number is not None
     assert out.messages([number])[number].queue == "errors"
     assert out.deliveries([1])[1].result is DeliveryResult.FAILED
     assert out.notes()["n"][0] == "1"
@@ -186,6 +187,19 @@ def test_what_is_delivered_twice_is_told_once(out: Store) -> None:
     out.deliver([delivered(1)], [], LATER)
     out.deliver([delivered(1, to="http://b.invalid/")], [], LATER)
     assert out.deliveries([1])[1].destination == "http://b.invalid/"
+    assert fits(out)
+
+
+def test_what_came_of_a_delivery_comes_in_once_though_it_is_tried_again(out: Store) -> None:
+    """As after a commit whose outcome nobody knows. What else is delivered with it comes in."""
+    first, second = (NewMessage(queue="replies", body=f"<answer>{cause}</answer>", cause=cause) for cause in (1, 2))
+    (number,) = out.deliver([delivered(1)], [first], LATER)
+    again = out.deliver([delivered(1), delivered(2)], [first, second, new("replies", "<other/>")], LATER)
+    found = out.select(Selection(queue="replies"))
+    assert [message.body for message in found] == ["<answer>1</answer>", "<answer>2</answer>", "<other/>"]
+    assert [message.id for message in found] == [number, *again[1:]]
+    assert again[0] is None
+    assert out.deliver([delivered(1)], [first], LATER) == [None]
     assert fits(out)
 
 

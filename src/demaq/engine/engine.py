@@ -153,13 +153,15 @@ class Engine:
     ) -> list[int]:
         """Note what became of messages that were to be sent, and take in what came of that: errors, and replies.
 
-        A reply that is refused becomes an error message.
+        A reply that is refused becomes an error message. This can be done again if nobody knows whether it was: what
+        came in before is left out. The ids of the rest.
         """
         admitted = [message for message, _ in self._executor.admit(incoming)] if incoming else []
         made = [message for message in admitted if message is not None]
         ids = self.store.deliver(deliveries, made, self._clock.now(), notes)
-        tell_of_errors(made, ids, self.store)
-        return ids
+        came = {number: message for number, message in zip(ids, made, strict=True) if number is not None}
+        tell_of_errors(list(came.values()), list(came), self.store)
+        return list(came)
 
     # Processing
 

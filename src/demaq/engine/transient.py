@@ -206,13 +206,19 @@ class LayeredStore:
 
     def deliver(
         self, deliveries: Sequence[Delivery], errors: Sequence[NewMessage], at: datetime, notes: Sequence[Note] = ()
-    ) -> list[int]:
+    ) -> list[int | None]:
+        """Nothing fails after the store's transaction, so that what is transient comes in once as well."""
         own = self._memory.messages([one.message for one in deliveries])
         stored = [one for one in deliveries if one.message not in own]
+        numbers = iter(self._take(sum(one.transient for one in errors)))
         ids = iter(self.base.deliver(stored, [one for one in errors if not one.transient], at, notes))
         self._free = range(0)
         self._memory.deliver([one for one in deliveries if one.message in own], [], at)
-        return [self.append([one], at)[0] if one.transient else next(ids) for one in errors]
+        return [self._insert(next(numbers), one, at) if one.transient else next(ids) for one in errors]
+
+    def _insert(self, number: int, message: NewMessage, at: datetime) -> int:
+        self._memory.insert(number, message, at, "outside")
+        return number
 
     def deliveries(self, ids: Collection[int]) -> Mapping[int, Delivery]:
         return {**self.base.deliveries(ids), **self._memory.deliveries(ids)}

@@ -25,6 +25,7 @@ from demaq.store.port import (
     Request,
     Selection,
     Version,
+    delivered_before,
     differ,
 )
 
@@ -278,17 +279,24 @@ class MemoryStore:
 
     def deliver(
         self, deliveries: Sequence[Delivery], errors: Sequence[NewMessage], at: datetime, notes: Sequence[Note] = ()
-    ) -> list[int]:
+    ) -> list[int | None]:
         for note in notes:
             self.note(*note, at)
-        for one in deliveries:
-            message = self._messages.get(one.message)
-            if message is not None and message.held:
-                self._messages[one.message] = replace(message, held=False)
-                if not message.retained:
-                    self._ended[one.message] = at
-            self._deliveries[one.message] = one
-        return self.append(errors, at) if errors else []
+        held = [one.message for one in deliveries if self._let_go(one.message, at)]
+        self._deliveries.update({one.message: one for one in deliveries})
+        before = delivered_before(deliveries, held)
+        came = iter(self.append([error for error in errors if error.cause not in before], at))
+        return [None if error.cause in before else next(came) for error in errors]
+
+    def _let_go(self, number: int, at: datetime) -> bool:
+        """A message is no longer to be sent; whether it was until now."""
+        message = self._messages.get(number)
+        if message is None or not message.held:
+            return False
+        self._messages[number] = replace(message, held=False)
+        if not message.retained:
+            self._ended[number] = at
+        return True
 
     def deliveries(self, ids: Collection[int]) -> Mapping[int, Delivery]:
         return {number: self._deliveries[number] for number in ids if number in self._deliveries}

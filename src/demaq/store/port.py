@@ -203,6 +203,11 @@ class Delivery:
     result: DeliveryResult
 
 
+def delivered_before(deliveries: Sequence[Delivery], held: Collection[int]) -> set[int]:
+    """The messages that are delivered again, since it was not known whether they had been: those not held any more."""
+    return {one.message for one in deliveries}.difference(held)
+
+
 class Reader(Protocol):
     """What evaluating rules reads. It can be opened anew in another process by the store's address."""
 
@@ -309,8 +314,12 @@ class Store(Reader, Protocol):
 
     def deliver(
         self, deliveries: Sequence[Delivery], errors: Sequence[NewMessage], at: datetime, notes: Sequence[Note] = ()
-    ) -> list[int]:
-        """Messages are no longer to be sent. Error messages about some of them come in, in the same transaction."""
+    ) -> list[int | None]:
+        """Messages are no longer to be sent. What came of that, errors and answers, comes in, in the same transaction.
+
+        This may be tried again if its outcome is unknown: what was caused by a message that was not to be sent any more
+        does not come in again. The ids of the others; None for it.
+        """
 
     def deliveries(self, ids: Collection[int]) -> Mapping[int, Delivery]:
         """What became of messages, as far as they were to be sent."""

@@ -29,6 +29,7 @@ from demaq.store.port import (
     Reset,
     Selection,
     Version,
+    delivered_before,
     differ,
 )
 from demaq.store.rows import MADE, indexed, made_row, to_message, to_micros, to_time
@@ -336,14 +337,17 @@ class SqlStore(ABC):
 
     def deliver(
         self, deliveries: Sequence[Delivery], errors: Sequence[NewMessage], at: datetime, notes: Sequence[Note] = ()
-    ) -> list[int]:
+    ) -> list[int | None]:
         with self._transaction():
             for note in notes:
                 self._note(note, at)
             ids = self.dialect.list_of([one.message for one in deliveries])
-            self._run("deliver", [{"ids": ids, "at": to_micros(at)}])
+            held = [number for (number,) in self._rows("deliver", ids=ids, at=to_micros(at))]
             self._run("insert_delivery", [_delivery_row(one) for one in deliveries])
-            return self._append(errors, at) if errors else []
+            before = delivered_before(deliveries, held)
+            new = [error for error in errors if error.cause not in before]
+            came = iter(self._append(new, at) if new else [])
+            return [None if error.cause in before else next(came) for error in errors]
 
     def deliveries(self, ids: Collection[int]) -> Mapping[int, Delivery]:
         rows = self._rows("deliveries", ids=self.dialect.list_of(ids)) if ids else []

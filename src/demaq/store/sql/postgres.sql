@@ -69,8 +69,9 @@ delete from message where id in (
 delete from delivery where message = any(:ids);
 
 -- name: deliver
--- Messages are no longer to be sent.
-update message set held = 0, ended = case when retained = 0 then :at else ended end where held > 0 and id = any(:ids);
+-- Messages are no longer to be sent: those that were until now.
+update message set held = 0, ended = case when retained = 0 then :at else ended end where held > 0 and id = any(:ids)
+returning id;
 
 -- name: deliveries
 select message, at, destination, result from delivery where message = any(:ids);

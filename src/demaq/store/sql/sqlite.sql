@@ -71,9 +71,10 @@ delete from message where id in (
 delete from delivery where message in (select value from json_each(:ids));
 
 -- name: deliver
--- Messages are no longer to be sent.
+-- Messages are no longer to be sent: those that were until now.
 update message set held = 0, ended = case when retained = 0 then :at else ended end
-where held > 0 and id in (select value from json_each(:ids));
+where held > 0 and id in (select value from json_each(:ids))
+returning id;
 
 -- name: deliveries
 select message, at, destination, result from delivery where message in (select value from json_each(:ids));
