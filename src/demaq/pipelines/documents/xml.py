@@ -1,5 +1,6 @@
 """XML: elements that are called like a relation are facts of it; children and attributes are their parameters."""
 
+import codecs
 import re
 from collections.abc import Iterator, Mapping
 
@@ -9,7 +10,8 @@ from demaq.pipelines.documents.conversion import NoValue
 from demaq.pipelines.documents.shapes import Collector, Found, Shape
 from demaq.pipelines.values import Value
 
-_DOCTYPE = re.compile(rb"\s*(?:<\?.*?\?>|<!--.*?-->|\s)*<!DOCTYPE", re.DOTALL)
+_BEFORE_ROOT = re.compile(rb"(?:[ \t\r\n]+|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)  # nothing behind it, to try again for
+_DOCTYPE, _REFUSED = b"<!DOCTYPE", "document types are not allowed"
 _DEEPEST = 100
 _SEVERAL = NoValue("there are several elements")
 _NESTED = NoValue("there is an element with others inside")
@@ -18,8 +20,8 @@ _NESTED = NoValue("there is an element with others inside")
 def read_xml(document: str | bytes, shapes: tuple[Shape, ...], _options: Mapping[str, Value]) -> Found:
     """If there is one relation, and no element is called like it, the children of the root are its facts."""
     data = document.encode("utf-8") if isinstance(document, str) else document
-    if _DOCTYPE.match(data.removeprefix(b"\xef\xbb\xbf")):
-        return Found.broken("document types are not allowed")
+    if _has_type(data.removeprefix(codecs.BOM_UTF8)):
+        return Found.broken(_REFUSED)
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -33,6 +35,8 @@ def read_xml(document: str | bytes, shapes: tuple[Shape, ...], _options: Mapping
     except etree.XMLSyntaxError as error:
         line = error.position[0] if error.position else None
         return Found.broken(f"it is no well-formed XML: {' '.join(str(error.msg).split())}", line)
+    if root.getroottree().docinfo.internalDTD is not None:  # of a document that is not in an encoding like ASCII
+        return Found.broken(_REFUSED)
     collector = Collector(shapes)
     _look(root, collector, None, 1)
     if not collector.found.facts and not collector.found.problems and collector.is_single:
@@ -40,6 +44,12 @@ def read_xml(document: str | bytes, shapes: tuple[Shape, ...], _options: Mapping
             if len(child) or child.attrib:
                 _fact(collector.first, child, collector, None, 1)
     return collector.found
+
+
+def _has_type(data: bytes) -> bool:
+    """Is there a document type? It is looked for before the parser sees it, and what it may declare."""
+    before = _BEFORE_ROOT.match(data)
+    return before is not None and data.startswith(_DOCTYPE, before.end())
 
 
 def _name(element: "etree._Element") -> str:

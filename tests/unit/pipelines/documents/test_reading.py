@@ -65,6 +65,12 @@ def test_comments_are_no_part_of_values() -> None:
     assert read(document, Format.XML) == Found({"gE": [(1, "Goal")]})
 
 
+@pytest.mark.parametrize("before", ["<!--a-->\n" * 10_000, "<?a b?>" * 10_000, " " * 1_000_000])
+def test_what_stands_before_the_root_is_read_once(before: str) -> None:
+    assert read(f"{before}<gE time='1'/>", Format.XML).facts == {"gE": [(1, None)]}
+    assert read(f"{before}<!DOCTYPE gE><gE time='1'/>", Format.XML).problems[0].reason.startswith("document types")
+
+
 def test_an_attribute_counts_before_an_element() -> None:
     assert read(b"<gE code='Goal'><code>Foul</code><code/></gE>", Format.XML) == Found({"gE": [(None, "Goal")]})
 
@@ -127,6 +133,11 @@ def test_facts_are_facts(document: str) -> None:
         ("<a>\n<b></a>", Format.XML, Problem(2, "it is no well-formed XML: Opening and ending tag mismatch")),
         (
             "<!DOCTYPE a [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><a>&e;</a>",
+            Format.XML,
+            Problem(None, "document types"),
+        ),
+        (
+            "<?xml version='1.0' encoding='utf-16'?><!DOCTYPE a [<!ENTITY e 'Goal'>]><gE code='&e;'/>".encode("utf-16"),
             Format.XML,
             Problem(None, "document types"),
         ),
