@@ -1,16 +1,32 @@
 """The log as a table of Spark."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import reduce
+from operator import eq, ge, gt, le, lt
 from pathlib import Path
+from struct import pack, unpack
+from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.datasource import EqualNullSafe, EqualTo, Filter, GreaterThan, In, IsNotNull, IsNull, LessThan, Not
-from pyspark.sql.types import DecimalType, StructType
+from pyspark.sql.datasource import (
+    EqualNullSafe,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    In,
+    IsNotNull,
+    IsNull,
+    LessThan,
+    LessThanOrEqual,
+    Not,
+)
+from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, LongType, StructType
 
 from databases import postgres
 from demaq.diagnostics import DemaqError
@@ -31,6 +47,22 @@ def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         with postgres() as address:
             filled(folder, address)
             yield address
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def priced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A log with numbers of many digits."""
+    folder = tmp_path_factory.mktemp("priced")
+    with ExitStack() as open_:
+        url = f"sqlite:///{folder / 'log.db'}" if request.param == "sqlite" else open_.enter_context(postgres())
+        filled(folder, url, [f"<m><price>{price}</price><ratio>{price}</ratio></m>" for price in PRICES])
+        yield url
+
+
+def as_float(value: float) -> float:
+    """As a `float` of Spark has it."""
+    (found,) = unpack("f", pack("f", value))
+    return float(found)
 
 
 def read(spark: SparkSession, url: str, **options: str) -> DataFrame:
@@ -218,6 +250,62 @@ def test_what_the_store_gives(url: str, filters: list[Filter], read_: set[int], 
     assert set(found) == read_
     assert len(rest) == left
     assert all(any(one is filter_ for filter_ in filters) for one in rest)
+
+
+TINY = f"0.{'0' * 319}1"
+PRICES = [
+    "1.04",
+    "1.05",
+    "0.95",
+    "0.1",
+    "-1.04",
+    "12345678901.5",
+    "0.0000000000000000005",
+    "16777217",
+    "16777216",
+    TINY,
+]
+AS_TYPES: list[tuple[str, DataType, list[float | Decimal]]] = [
+    ("price", DecimalType(10, 1), [Decimal("1.0"), Decimal("1.1"), Decimal("-1.0"), Decimal("0.0")]),
+    ("price", DecimalType(38, 18), [Decimal("1E-18"), Decimal("0.0"), Decimal("12345678901.5")]),
+    ("price", DecimalType(12, 0), [Decimal(1), Decimal(12345678902)]),
+    ("price", LongType(), [16777217, 16777216]),
+    ("ratio", FloatType(), [as_float(0.1), as_float(1.04), 16777216.0, 0.0]),
+    ("ratio", DoubleType(), [0.1, 16777217.0]),
+    ("price", DoubleType(), [0.1, 1e-320]),
+]
+
+
+@pytest.mark.parametrize(("name", "type_", "values"), AS_TYPES)
+def test_filters_find_what_a_narrower_type_has_rounded(
+    priced: str, name: str, type_: DataType, values: list[float | Decimal]
+) -> None:
+    schema = StructType().add("id", LongType()).add(name, type_)
+    all_ = read_with(priced, schema)
+    for compare in (EqualTo, LessThan, LessThanOrEqual, GreaterThan, GreaterThanOrEqual, In):
+        for value in values:
+            filter_: Any = compare((name,), (value,) if compare is In else value)  # type: ignore[arg-type]
+            given = read_with(priced, schema, filter_)
+            assert ids_of(given, name, filter_) == ids_of(all_, name, filter_)
+            assert compare is not EqualTo or 0 < len(ids_of(given, name, filter_)) <= len(given) < len(all_)
+
+
+def read_with(url: str, schema: StructType, *filters: Filter) -> list[dict[str, Any]]:
+    reader_ = DemaqSource({"store": url, "queue": "work", "pushdown": "true"}).reader(schema)
+    assert isinstance(reader_, PushingReader)
+    assert len(reader_.pushFilters(list(filters))) == len(filters)  # Spark looks again
+    return [row for part in reader_.partitions() for rows in reader_.read(part) for row in rows.to_pylist()]
+
+
+COMPARE = {EqualTo: eq, LessThan: lt, LessThanOrEqual: le, GreaterThan: gt, GreaterThanOrEqual: ge}
+
+
+def ids_of(rows: list[dict[str, Any]], name: str, filter_: Any) -> set[int]:
+    """The rows that are left when Spark has looked at a filter."""
+    there = [(row["id"], row[name]) for row in rows if row[name] is not None]
+    if isinstance(filter_, In):
+        return {number for number, value in there if value in filter_.value}
+    return {number for number, value in there if COMPARE[type(filter_)](value, filter_.value)}
 
 
 def test_bodies_are_not_read_unless_they_are_wanted(url: str) -> None:

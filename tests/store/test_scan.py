@@ -9,7 +9,7 @@ import pytest
 from demaq.model import NewMessage, Origin, Slice, Value
 from demaq.store import Processed, StoreError, open_store
 from demaq.store.rows import to_micros
-from demaq.store.scan import Constraint, Kind, Op, Scan
+from demaq.store.scan import Constraint, Kind, Op, Rounding, Scan
 from demaq.store.sqlstore import SqlStore
 
 NOW = datetime(2007, 1, 10, 12, tzinfo=UTC)
@@ -98,6 +98,23 @@ def test_properties(log: SqlStore, name: str, kind: Kind, op: Op, value: Any, fo
     got = ids(log, Constraint(name, op, value, kind))
     assert set(got) - odd == set(found) - odd
     assert op is Op.PRESENT or kind is Kind.TEXT or 3 in got
+
+
+@pytest.mark.parametrize(
+    ("op", "value", "rounding", "found"),
+    [
+        (Op.EQUAL, 7.4, Rounding(), []),
+        (Op.EQUAL, 7.4, Rounding(absolute=0.5), [1]),
+        (Op.AT_LEAST, 7.4, Rounding(absolute=0.5), [1, 2]),
+        (Op.LESS, -0.6, Rounding(relative=0.2), [4]),
+        (Op.AMONG, [6.9, 0], Rounding(relative=0.2, absolute=0.01), [1]),
+    ],
+)
+def test_numbers_that_were_rounded_are_found(
+    log: SqlStore, op: Op, value: Any, rounding: Rounding, found: list[int]
+) -> None:
+    got = ids(log, Constraint("number", op, value, Kind.NUMBER, rounding))
+    assert [number for number in got if number not in (3, 5)] == found
 
 
 def test_constraints_hold_together(log: SqlStore) -> None:

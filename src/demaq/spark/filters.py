@@ -19,11 +19,22 @@ from pyspark.sql.datasource import (
     LessThanOrEqual,
     Not,
 )
-from pyspark.sql.types import BooleanType, DataType, DateType, NumericType, StringType, TimestampNTZType, TimestampType
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    NumericType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+)
 
 from demaq.spark.tables import Column
 from demaq.store.rows import to_micros
-from demaq.store.scan import COLUMNS, Constraint, Kind, Op
+from demaq.store.scan import COLUMNS, Constraint, Kind, Op, Rounding
 
 _OPS: dict[type[Filter], Op] = {
     EqualTo: Op.EQUAL,
@@ -43,6 +54,10 @@ _KINDS: tuple[tuple[type[DataType], Kind], ...] = (
     (TimestampType, Kind.DAY),
     (TimestampNTZType, Kind.DAY),
     (DateType, Kind.DAY),
+)
+_ROUNDED: tuple[tuple[type[DataType], Rounding], ...] = (
+    (FloatType, Rounding(1e-6, 1e-37)),  # what is smaller has fewer digits, or is zero
+    (DoubleType, Rounding(absolute=1e-300)),
 )
 _MOST_RANGES = 100  # in one condition
 
@@ -86,7 +101,14 @@ def _on_property(column: Column, op: Op, value: Any) -> Constraint | None:
     if op is Op.AMONG and kind is not Kind.TEXT and len(value) > _MOST_RANGES:
         return None
     mapped = _mapped(op, value, {Kind.NUMBER: _number, Kind.DAY: _day}.get(kind, _text))
-    return _checked(Constraint(column.part, op, mapped, kind))
+    return _checked(Constraint(column.part, op, mapped, kind, _rounding(column.type)))
+
+
+def _rounding(type_: DataType) -> Rounding:
+    """A column may have a type with fewer digits than its property."""
+    if isinstance(type_, DecimalType):
+        return Rounding(absolute=0.51 * 10.0**-type_.scale)  # half of the last place, and what databases round
+    return next((rounding for known, rounding in _ROUNDED if isinstance(type_, known)), Rounding())
 
 
 def _mapped(op: Op, value: Any, how: Any) -> Any:

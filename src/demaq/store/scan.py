@@ -53,16 +53,25 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Rounding:
+    """How far a number may be from that in the text that it was read from: by a part of itself, and beside that."""
+
+    relative: float = 0.0
+    absolute: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Constraint:
     """What a column must be; with a kind, a property. Of those, some rows too many may be found, but never too few.
 
-    Times are microseconds since 1970; of days, the value is a date.
+    Times are microseconds since 1970; of days, the value is a date. Numbers may be those of a type that rounds.
     """
 
     column: str
     op: Op
     value: Any = None
     kind: Kind | None = None
+    rounding: Rounding = Rounding()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +160,12 @@ def _any_of(
 
 def _numbers(constraint: Constraint) -> list[tuple[float | None, float | None]]:
     values = [float(value) for value in (constraint.value if constraint.op is Op.AMONG else [constraint.value])]
-    return [_sides(constraint.op, value - abs(value) * _WIDER, value + abs(value) * _WIDER) for value in values]
+    offs = [_off(value, constraint.rounding) for value in values]
+    return [_sides(constraint.op, value - off, value + off) for value, off in zip(values, offs, strict=True)]
+
+
+def _off(value: float, rounding: Rounding) -> float:
+    return abs(value) * max(rounding.relative, _WIDER) + rounding.absolute
 
 
 def _days(constraint: Constraint) -> list[tuple[str | None, str | None]]:
