@@ -355,6 +355,7 @@ def test_a_queue_without_messages_is_empty(spark: SparkSession, url: str) -> Non
         ({"store": "URL", "table": "slices", "queue": "work"}, "the table `slices` is not that of a queue"),
         ({"store": "URL", "path": "wrk"}, "there is no queue `wrk`: did you mean `work`?"),
         ({"store": "URL", "path": "work", "queue": "other"}, "two queues are named, `other` and `work`: name one"),
+        ({"store": "URL", "paths": '["work","other"]'}, "several queues cannot be read together: name one queue"),
         ({"store": "URL", "columns": "id, boddy"}, "there is no column `boddy`: did you mean `body`?"),
         ({"store": "URL", "partition": "2"}, "has no option `partition` here: did you mean `partitions`?"),
         ({"store": "sqlite:////nowhere/log.db"}, "cannot be opened"),
@@ -382,6 +383,13 @@ def test_a_queue_may_be_named_where_other_formats_have_a_path(spark: SparkSessio
     named = spark.read.format("demaq").option("store", url).load("work")
     assert named.columns == read(spark, url, queue="work").columns
     assert {row.queue for row in named.collect()} == {"work"}
+
+
+def test_several_queues_are_refused(spark: SparkSession, url: str) -> None:
+    assert {row.queue for row in spark.read.format("demaq").option("store", url).load(["work"]).collect()} == {"work"}
+    for more in ({}, {"queue": "work"}, {"table": "slices"}):
+        with pytest.raises(AnalysisException, match="several queues cannot be read together: name one queue"):
+            spark.read.format("demaq").options(store=url, **more).load(["work", "other"])
 
 
 def test_spark_tells_misuse(spark: SparkSession, url: str) -> None:

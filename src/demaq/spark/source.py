@@ -115,6 +115,10 @@ class DemaqSource(DataSource):
 
     def _queue(self) -> str | None:
         """It may also be named where other formats have a path: `load("crm")`."""
+        if self.options.get("paths"):  # of `load([…])`
+            raise SourceInvalid(
+                "several queues cannot be read together: name one queue, and put frames together with union"
+            )
         named = {value for value in (self.options.get("queue"), self.options.get("path")) if value}
         if len(named) > 1:
             raise SourceInvalid(f"two queues are named, {listing(sorted(named), 'and')}: name one")
