@@ -30,7 +30,9 @@ def watched(folder: Path, take: Take, is_done: Callable[[], bool], refuse: Refus
 
     async def run() -> None:
         end = time.monotonic() + _SOON
-        await watch(folder, take, refuse, lambda: is_done() or time.monotonic() > end, largest=1000)
+        await watch(
+            folder, take, refuse, lambda: is_done() or time.monotonic() > end, largest=1000, longest=lambda: 1000
+        )
 
     asyncio.run(run())
     assert is_done()

@@ -213,3 +213,16 @@ def test_nobody_waits_for_a_connection_to_another_host() -> None:
 
         with_transport(send)
     assert len(there.got) == 1
+
+
+def test_an_answer_that_is_too_large_as_xml_is_told() -> None:
+    async def run(to: str) -> None:
+        async with HttpTransport(longest=lambda: 1000) as http:
+            await http.send(parcel(to, replies="back"))
+
+    large = b"[" + b"1," * 100 + b"1]"
+    with service() as there:
+        there.answers = lambda _number, _body: (200, {"content-type": "application/json"}, large)
+        with pytest.raises(Undelivered, match="more than 1,000 characters") as raised:
+            asyncio.run(run(there.address))
+    assert (raised.value.kind, raised.value.is_final, raised.value.is_answer) == ("resource", True, True)

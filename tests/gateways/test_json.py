@@ -1,13 +1,14 @@
 """JSON as XML and back: as XQuery has it, by an engine that we have not written."""
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from demaq.gateways.json import JsonInvalid, JsonUnknown, json_to_xml, xml_to_json
+from demaq.gateways.json import JsonInvalid, JsonTooLarge, JsonUnknown, json_to_xml, xml_to_json
 from demaq.xquery.saxon import Saxon
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], min_codepoint=32, exclude_characters="\ufffe\uffff"))
@@ -50,6 +51,39 @@ def test_names_may_come_twice() -> None:
 
 def test_characters_that_xml_cannot_hold() -> None:
     assert json_to_xml(b'"a\\u0000b"') == '<string xmlns="http://www.w3.org/2005/xpath-functions">a\ufffdb</string>'
+
+
+def test_characters_that_are_written_otherwise() -> None:
+    assert json_to_xml(b'{"<&>\\"\\n\\r\\t\'": "<&>\\"\\n\\r\\t\'", "": ""}')[4:] == (
+        ' xmlns="http://www.w3.org/2005/xpath-functions">'
+        '<string key="&lt;&amp;&gt;&quot;&#10;&#13;&#9;\'">&lt;&amp;&gt;"\n&#13;\t\'</string>'
+        '<string key=""></string></map>'
+    )
+
+
+def test_where_something_is_wrong_is_told() -> None:
+    with pytest.raises(JsonInvalid, match="this is not JSON: Expecting ',' delimiter, line 2, column 4"):
+        json_to_xml(b"[1,\n 2 3]")
+
+
+def test_there_are_no_more_characters_than_are_allowed() -> None:
+    text = b'{"a": [1, "x"]}'
+    there = json_to_xml(text)
+    assert json_to_xml(text, len(there)) == there
+    with pytest.raises(JsonTooLarge):
+        json_to_xml(text, len(there) - 1)
+
+
+@pytest.mark.parametrize("item", [b"1", b"[]", b"{}", b'""', b"[[1]]"])
+def test_what_becomes_too_large_costs_no_more_than_what_is_allowed(item: bytes) -> None:
+    text = b"[" + b",".join([item] * 300_000) + b"]"
+    tracemalloc.start()
+    try:
+        with pytest.raises(JsonTooLarge):
+            json_to_xml(text, 10_000)
+        assert tracemalloc.get_traced_memory()[1] < 4_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

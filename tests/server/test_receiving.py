@@ -264,6 +264,15 @@ def test_a_gateway_can_wait_by_default(tmp_path: Path) -> None:
         assert node.post("plain", "<ask>x</ask>", prefer="respond-async").status_code == 202
 
 
+def test_json_that_is_too_large_as_xml_is_refused(tmp_path: Path) -> None:
+    files = {"visit.xsd": SCHEMA, "demaq.toml": "[limits]\nmessage_size = 1000\n"}
+    with served(tmp_path / "app", APP, files=files) as node:
+        response = node.post("plain", json.dumps([1] * 100), content_type="application/json")
+        assert (response.status_code, "more than 1,000 characters" in response.json()["detail"]) == (422, True)
+        (told,) = node.get("/api/errors")["messages"]
+        assert "<resource/>" in told["body"]
+
+
 def test_the_answer_is_json_unless_xml_is_wanted(tmp_path: Path) -> None:
     app = """create queue asks kind incomingGateway mode persistent
 create queue answers kind outgoingGateway mode persistent

@@ -43,16 +43,24 @@ _Identity = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
+class _NoMessage:
+    """Why a file is none, and of which kind the error is."""
+
+    reason: str
+    kind: str = "malformed"
+
+
+@dataclass(frozen=True, slots=True)
 class _Seen:
-    """What was under a name: a message, or why it is none."""
+    """What was under a name."""
 
     path: Path
     identity: _Identity
-    read: FoundFile | str
+    read: FoundFile | _NoMessage
 
     @property
     def key(self) -> str:
-        return f"{self.path.name} {self.identity}" if isinstance(self.read, str) else self.read.key
+        return f"{self.path.name} {self.identity}" if isinstance(self.read, _NoMessage) else self.read.key
 
 
 class LeftAlone(DemaqError):
@@ -67,13 +75,21 @@ Refuse = Callable[[str, str], Awaitable[None]]
 """Tells that a file is no message: of which kind the error is, and why."""
 
 
-async def watch(folder: Path, take: Take, refuse: Refuse, is_stopping: Callable[[], bool], largest: int) -> None:
+async def watch(
+    folder: Path,
+    take: Take,
+    refuse: Refuse,
+    is_stopping: Callable[[], bool],
+    largest: int,
+    longest: Callable[[], int],
+) -> None:
     """Take in what is put into a folder. A file moves to `taken` after its commit, or to `refused` with the reason.
 
     What cannot be moved stays where it is, and is the same message when it is found again. What has come under the name
-    of a file meanwhile is another one, and is taken in after it.
+    of a file meanwhile is another one, and is taken in after it. Files have at most `largest` bytes, and messages
+    `longest` characters.
     """
-    watched = _Watched(folder, take, refuse, largest)
+    watched = _Watched(folder, take, refuse, largest, longest)
     while not is_stopping():
         try:
             is_more = await watched.turn()
@@ -87,25 +103,26 @@ async def watch(folder: Path, take: Take, refuse: Refuse, is_stopping: Callable[
 class _Watched:
     """A folder, and what is known of the files that could not be moved."""
 
-    def __init__(self, folder: Path, take: Take, refuse: Refuse, largest: int) -> None:
+    def __init__(self, folder: Path, take: Take, refuse: Refuse, largest: int, longest: Callable[[], int]) -> None:
         self._folder = folder
         self._take = take
         self._refuse = refuse
         self._largest = largest
+        self._longest = longest
         self._stuck: set[Path] = set()  # others go before
         self._refused: dict[str, str] = {}  # why, by their keys: it is told once
 
     async def turn(self) -> bool:
         """Take in the oldest files; are there more?"""
         paths, is_more = await asyncio.to_thread(_still, self._folder, self._stuck, self._largest)
-        found = await asyncio.to_thread(_read_all, paths, self._largest)
+        found = await asyncio.to_thread(_read_all, paths, self._largest, self._longest())
         await asyncio.gather(*(self._one(seen) for seen in found))  # they begin in this order
         return is_more
 
     async def _one(self, seen: _Seen) -> None:
         read = seen.read
         try:
-            reason = await (self._no_message(seen, read) if isinstance(read, str) else self._answer(read))
+            reason = await (self._no_message(seen, read) if isinstance(read, _NoMessage) else self._answer(read))
             await asyncio.to_thread(_put_aside, seen, self._folder, reason)
         except LeftAlone:
             return
@@ -117,11 +134,11 @@ class _Watched:
             self._stuck.discard(seen.path)
             self._refused.pop(seen.key, None)
 
-    async def _no_message(self, seen: _Seen, reason: str) -> str:
+    async def _no_message(self, seen: _Seen, why: _NoMessage) -> str:
         if seen.key not in self._refused:
-            await self._refuse("malformed", f"{printable(seen.path.name)}: {reason}")
-            self._refused[seen.key] = reason
-        return reason
+            await self._refuse(why.kind, f"{printable(seen.path.name)}: {why.reason}")
+            self._refused[seen.key] = why.reason
+        return why.reason
 
     async def _answer(self, read: FoundFile) -> str | None:
         reason = self._refused.get(read.key) or await self._take(read)
@@ -169,16 +186,16 @@ def _complain(folder: Path, error: Exception) -> None:
     tell(_LOG, "folder not usable", level=logging.WARNING, folder=folder, reason=reason)
 
 
-def _read_all(paths: Sequence[Path], largest: int) -> list[_Seen]:
+def _read_all(paths: Sequence[Path], largest: int, longest: int) -> list[_Seen]:
     """What is in files, or why that is no message. One that somebody takes away or writes meanwhile is left out."""
     found = []
     for path in paths:
         with suppress(FileNotFoundError):
-            found.append(_read(path, largest))
+            found.append(_read(path, largest, longest))
     return [seen for seen in found if seen is not None]
 
 
-def _read(path: Path, largest: int) -> _Seen | None:
+def _read(path: Path, largest: int, longest: int) -> _Seen | None:
     there = _identity(path.lstat())
     try:
         with path.open("rb") as file:
@@ -188,19 +205,20 @@ def _read(path: Path, largest: int) -> _Seen | None:
     except FileNotFoundError:
         raise
     except OSError as error:
-        return _Seen(path, there, f"the file cannot be read: {error.strerror}")
+        return _Seen(path, there, _NoMessage(f"the file cannot be read: {error.strerror}"))
     if is_written:
         return None
-    read = f"this is larger than {largest:,} bytes" if data is None else _message(path, status.st_mtime_ns, data)
-    return _Seen(path, _identity(status), read)
+    if data is None:
+        return _Seen(path, _identity(status), _NoMessage(f"this is larger than {largest:,} bytes"))
+    return _Seen(path, _identity(status), _message(path, status.st_mtime_ns, data, longest))
 
 
-def _message(path: Path, written: int, data: bytes) -> FoundFile | str:
+def _message(path: Path, written: int, data: bytes, longest: int) -> FoundFile | _NoMessage:
     key = sha256(os.fsencode(path.name) + f" {written} ".encode() + data).hexdigest()
     try:
-        return FoundFile(path, json_to_xml(data) if path.suffix.lower() == ".json" else data, f"file {key}")
+        return FoundFile(path, json_to_xml(data, longest) if path.suffix.lower() == ".json" else data, f"file {key}")
     except JsonInvalid as error:
-        return str(error)
+        return _NoMessage(str(error), error.kind)
 
 
 def _identity(status: os.stat_result) -> _Identity:

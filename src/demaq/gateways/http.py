@@ -3,7 +3,7 @@
 import os
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -17,7 +17,7 @@ from demaq.diagnostics import DemaqError
 from demaq.engine.xml import in_utf8
 from demaq.gateways.aside import aside
 from demaq.gateways.destinations import is_usual, shown
-from demaq.gateways.json import JsonInvalid, json_to_xml
+from demaq.gateways.json import LONGEST, JsonInvalid, JsonTooLarge, json_to_xml
 from demaq.gateways.outside import Outside
 from demaq.gateways.parcel import Answer, Parcel, Undelivered
 from demaq.gateways.soap.requests import looks_like_envelope
@@ -38,9 +38,13 @@ class AuthoritiesInvalid(DemaqError):
 class HttpTransport:
     """Posts messages. Redirections are not followed: an address is what an operator has allowed, or none."""
 
-    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
-        """`tls` says whose certificates are believed, instead of those of `_believed`."""
+    def __init__(self, tls: ssl.SSLContext | None = None, longest: Callable[[], int] = lambda: LONGEST) -> None:
+        """`tls` says whose certificates are believed, instead of those of `_believed`.
+
+        `longest` says how many characters an answer may have as a message.
+        """
         tls = tls or _believed()
+        self._longest = longest
         self._client = _client(_Transport(tls))
         self._outside = _client(_Transport(tls, Outside()))
 
@@ -63,7 +67,11 @@ class HttpTransport:
         if response.status_code == _ACCEPTED or parcel.settings.replies is None:
             return None
         written = in_utf8(_readable(content, response, parcel.to), response.charset_encoding)
-        document = await aside(partial(_document, media=_media(response)), written)
+        try:
+            document = await aside(partial(_document, media=_media(response), longest=self._longest()), written)
+        except JsonTooLarge as error:
+            text = f"{shown(parcel.to)}: {error}"
+            raise Undelivered("resource", text, is_final=True, is_answer=True) from error
         return Answer(document) if document.strip() else None
 
     async def call(self, parcel: Parcel, body: bytes, headers: Mapping[str, str]) -> bytes:
@@ -169,11 +177,13 @@ def _is_xml(media: str) -> bool:
     return media in ("text/xml", "application/xml") or media.endswith("+xml")
 
 
-def _document(content: bytes, media: str) -> bytes:
-    """An answer that may become a message: XML, or JSON as XML."""
+def _document(content: bytes, media: str, longest: int) -> bytes:
+    """An answer that may become a message: XML, or JSON as XML; raises `JsonTooLarge`."""
     if media == "application/json" or media.endswith("+json"):
         try:
-            return json_to_xml(content).encode()
+            return json_to_xml(content, longest).encode()
+        except JsonTooLarge:
+            raise
         except JsonInvalid:
             return content  # which is refused as a message, and told
     return content if _is_xml(media) else b""

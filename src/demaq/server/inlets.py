@@ -151,10 +151,16 @@ def _line(text: str) -> str:
 async def folders(edge: Edge) -> AsyncIterator[None]:
     """Watches folders, if gateways have some."""
     named = [(queue, settings.folder) for queue, settings in edge.settings.gateways.items() if settings.folder]
-    largest = edge.settings.server.largest
     tasks = [
         asyncio.create_task(
-            watch(Path(folder), _taker(edge, queue), partial(edge.tell, queue), lambda: edge.is_stopping, largest)
+            watch(
+                Path(folder),
+                _taker(edge, queue),
+                partial(edge.tell, queue),
+                is_stopping=lambda: edge.is_stopping,
+                largest=edge.settings.server.largest,
+                longest=lambda: edge.plan.limits.message_size,
+            )
         )
         for queue, folder in named
     ]

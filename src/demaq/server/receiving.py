@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from demaq.engine.plan import PlanQueue
 from demaq.engine.records import Incoming
-from demaq.engine.xml import in_utf8
+from demaq.engine.xml import MessageRefused, in_utf8
 from demaq.gateways.fingerprints import fingerprint
 from demaq.gateways.json import JsonInvalid, json_to_xml
 from demaq.gateways.policies import served_policies, with_policies
@@ -20,7 +20,7 @@ from demaq.gateways.soap.wsdl import GENERATED_BINDING, binding_of, generated, p
 from demaq.model import QueueKind, Value
 from demaq.server.edge import Edge
 from demaq.server.envelopes import VERSION, Envelopes, LateExchange
-from demaq.server.exchanges import Exchange, Exchanging, key_of, sender_of, shown
+from demaq.server.exchanges import Exchange, Exchanging, key_of, refused, sender_of, shown
 from demaq.server.preferences import preferred_wait
 from demaq.server.problems import Problem
 from demaq.server.requests import charset, media_type, whole_body
@@ -51,10 +51,10 @@ class Receiving:
             raise Problem(415, f"`{queue}` takes envelopes of SOAP, as its interface says: see `?wsdl`")
         usual = self._edge.settings.gateway(queue).wait.total_seconds()
         try:
-            document = await _document(body, media)
+            document = await _document(body, media, self._edge.plan.limits.message_size)
         except JsonInvalid as error:
-            await self._edge.tell(queue, "malformed", str(error), body)
-            raise Problem(400, str(error)) from error
+            await self._edge.tell(queue, error.kind, str(error), body)
+            raise refused(MessageRefused(str(error), error.kind)) from error
         reason = await self._edge.unsuitable(queue, document)
         if reason is not None:
             raise Problem(422, reason)
@@ -168,12 +168,12 @@ def _is_xml(media: str) -> bool:
     return media in _XML or media.endswith("+xml")
 
 
-async def _document(body: bytes, media: str) -> str | bytes:
+async def _document(body: bytes, media: str, longest: int) -> str | bytes:
     """What is sent, as XML; raises `JsonInvalid`."""
     if _is_xml(media):
         return body
     if media == "application/json" or media.endswith("+json"):
-        return await asyncio.to_thread(json_to_xml, body)
+        return await asyncio.to_thread(json_to_xml, body, longest)
     raise Problem(
         415,
         f"`{media}` is not taken: send application/xml or application/json"

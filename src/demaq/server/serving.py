@@ -129,7 +129,8 @@ class Serving:
 
     async def _serve(self) -> None:
         loop = self._loop = asyncio.get_running_loop()
-        async with HttpTransport() as http, SmtpTransport(self._settings.mail) as smtp:
+        posting = HttpTransport(longest=lambda: self._node.plan.limits.message_size)
+        async with posting as http, SmtpTransport(self._settings.mail) as smtp:
             calling, tracing = Calling(http, Sealing(self._node.clock.now)), self._node.tracing
             transports = _Transports(http, smtp, calling)
             outbox = Outbox(
