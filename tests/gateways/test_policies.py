@@ -100,6 +100,18 @@ def test_what_is_offered_is_what_is_followed(text: str) -> None:
     assert read_reliable(etree.tostring(policy, encoding="unicode")) == read_reliable(text)
 
 
+ASYMMETRIC = """<sp:AsymmetricBinding><wsp:Policy><sp:InitiatorToken/>{time}</wsp:Policy></sp:AsymmetricBinding>"""
+
+
+@pytest.mark.parametrize("time", ["", "<sp:IncludeTimestamp/>"])
+def test_what_is_signed_has_a_time_and_is_said_to_have_one(time: str) -> None:
+    text = SECURE.replace("<sp:UsernameToken/>", ASYMMETRIC.format(time=time))
+    (policy,) = served_policies({"security.xml": text}, {SECURITY: "security.xml"})
+    (binding,) = policy.element.iter(f"{{{SP}}}AsymmetricBinding")
+    assert names(binding[0]) == ["InitiatorToken", "IncludeTimestamp"]
+    assert not list(attached(policies={SECURITY: "security.xml"}).iter(f"{{{SP}}}IncludeTimestamp"))
+
+
 def test_headers_of_sequences_are_signed_and_said_to_be() -> None:
     headers = [each.get("Namespace") for each in attached().iter(f"{{{SP}}}Header")]
     assert headers == ["http://docs.oasis-open.org/ws-rx/wsrm/200702", "http://schemas.xmlsoap.org/ws/2005/02/rm"]

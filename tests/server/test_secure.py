@@ -22,13 +22,14 @@ from demaq.gateways.secure.credentials import Credentials
 from demaq.gateways.secure.outgoing import secure
 from demaq.gateways.secure.policy import SP, WSP, read_policy
 from demaq.gateways.secure.sealing import sealed
+from demaq.gateways.secure.timestamps import timestamp
 from demaq.gateways.soap.addressing import WSA, Addressing, anonymous
 from demaq.gateways.soap.envelope import Envelope, Version, envelope
 from demaq.gateways.soap.wsdl import parsed
 from demaq.model import GatewaySettings, SecuritySettings
 from demaq.server import envelopes
 from demaq.server.serving import ServerRefused
-from gateways.secure.others import xmlsec, zeep_signature, zeep_username
+from gateways.secure.others import xmlsec, zeep_signature, zeep_username, zeep_utils
 from gateways.secure.people import Person, person
 from gateways.secure.test_wrapping import BODIES
 from server.test_reliable import POLICIES as RELIABLE
@@ -118,6 +119,8 @@ class Signing:
         self._other = zeep_signature.BinarySignature(*other)
 
     def apply(self, root: Any, headers: Any) -> Any:
+        """With a time, which zeep signs if there is one."""
+        zeep_utils.get_security_header(root).append(timestamp(datetime.now(UTC), timedelta(minutes=5)))
         return self._own.apply(root, headers)
 
     def verify(self, root: Any) -> Any:

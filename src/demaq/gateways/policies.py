@@ -34,6 +34,7 @@ def served_policies(files: Mapping[str, str], policies: Mapping[str, str]) -> li
         found.append(ServedPolicy(RELIABLE_MESSAGING, _reliable(admitted(files[file])), (RMP_10, RMP_11)))
     if (file := policies.get(SECURITY)) is not None:
         element = deepcopy(admitted(files[file]))
+        _ask_for_times(element)
         if RELIABLE_MESSAGING in policies:
             _sign_sequences(element)
         found.append(ServedPolicy(SECURITY, element, (SP, SP_2005)))
@@ -65,6 +66,15 @@ def _reliable(root: "etree._Element") -> "etree._Element":
     made = etree.Element(f"{{{WSP}}}Policy", nsmap={"wsp": WSP})
     made.append(deepcopy(assertions[0]) if assertions else etree.Element(f"{{{RMP_11}}}RMAssertion"))
     return made
+
+
+def _ask_for_times(policy: "etree._Element") -> None:
+    """What is signed needs a time, though nobody has to write that into a policy."""
+    for binding in policy.iter(f"{{{SP}}}AsymmetricBinding", f"{{{SP_2005}}}AsymmetricBinding"):
+        inside = next(binding.iterchildren(*(f"{{{space}}}Policy" for space in POLICIES)), None)
+        time = f"{{{etree.QName(binding).namespace}}}IncludeTimestamp"
+        if inside is not None and next(inside.iter(time), None) is None:
+            etree.SubElement(inside, time)
 
 
 def _sign_sequences(policy: "etree._Element") -> None:

@@ -1,15 +1,16 @@
 """Headers and times that are moved, added, or taken away from what is signed."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from lxml import etree
 
 from demaq.gateways.secure.faults import Problem, SecurityFault
 from demaq.gateways.secure.names import ds
-from demaq.gateways.secure.policy import SecurityPolicy, SignedParts
+from demaq.gateways.secure.policy import Password, SecurityPolicy, SignedParts
 from demaq.gateways.secure.timestamps import timestamp
+from demaq.gateways.secure.usernames import username_token
 from gateways.secure.forging import ID, digest_again, element, holds_for_others, sign_again, signed, wrapper
 from gateways.secure.letters import (
     SIGNED,
@@ -134,18 +135,53 @@ def test_a_time_that_is_taken_away() -> None:
 
 def test_a_time_that_is_added() -> None:
     """What was signed without a time does not get one from whoever sends it again."""
-    root = signed()
-    true = find(root, "//wsu:Timestamp")
-    reference = find(root, f"//ds:Reference[@URI='#{true.get(ID)}']")
-    for each in (true, reference):
-        each.getparent().remove(each)
-    sign_again(root)
+    root = without_time(SIGNED, NOW)
     with refused(Problem.INVALID, "no Timestamp"):
         received(root, SIGNED)
     find(root, "//wsse:Security").append(timestamp(NOW, timedelta(minutes=5)))
     assert holds_for_others(root)
     with refused(Problem.INVALID, "Timestamp is not signed"):
         received(root, SIGNED)
+
+
+def without_time(policy: SecurityPolicy, now: datetime) -> "etree._Element":
+    """An envelope whose sender signs no Timestamp, and sends none."""
+    root = signed(policy, now)
+    true = find(root, "//wsu:Timestamp")
+    reference = find(root, f"//ds:Reference[@URI='#{true.get(ID)}']")
+    for each in (true, reference):
+        each.getparent().remove(each)
+    sign_again(root)
+    assert holds_for_others(root)
+    return root
+
+
+@pytest.mark.parametrize("asked", [replace(SIGNED, has_timestamp=False), SecurityPolicy()], ids=["asked", "unasked"])
+@pytest.mark.parametrize("days", [0, 20])
+def test_a_signature_has_a_time_though_no_policy_says_so(asked: SecurityPolicy, days: int) -> None:
+    """Else what was signed could come again for ever: what came is remembered for some days."""
+    root = without_time(SIGNED, NOW - timedelta(days=days))
+    with refused(Problem.INVALID, "no time is signed"):
+        received(root, asked)
+
+
+@pytest.mark.parametrize("password", Password)
+def test_the_time_of_a_token_that_is_signed_is_enough(password: Password) -> None:
+    asked = replace(SIGNED, has_timestamp=False, password=password, signs_token=True)
+    root = without_time(asked, NOW)
+    assert received(root, asked).user == "ada"
+    assert received(root, replace(asked, signs_token=False)).user == "ada"
+    with refused(Problem.EXPIRED):
+        received(root, asked, now=NOW + timedelta(days=20))
+
+
+def test_the_time_of_a_token_that_is_not_signed_is_none() -> None:
+    """Whoever sends an envelope again can put in a token of their own."""
+    asked = replace(SIGNED, has_timestamp=False, password=Password.DIGEST)
+    root = without_time(SIGNED, NOW - timedelta(days=20))
+    find(root, "//wsse:Security").append(username_token("ada", "secret & <sweet>", Password.DIGEST, NOW))
+    with refused(Problem.INVALID, "no time is signed"):
+        received(root, asked)
 
 
 def test_two_times() -> None:

@@ -129,18 +129,22 @@ def test_lists_of_prefixes(prefixes: str, default: str) -> None:
     security = etree.SubElement(root[0], wsse("Security"))
     signature = xmlsec.template.create(root, xmlsec.Transform.EXCL_C14N, xmlsec.Transform.RSA_SHA256, ns="ds")
     security.append(signature)
-    body = find(root, "//soap:Body")
-    body.set(wsu("Id"), "the-body")
-    reference = xmlsec.template.add_reference(signature, xmlsec.Transform.SHA256, uri="#the-body")
-    transform = xmlsec.template.add_transform(reference, xmlsec.Transform.EXCL_C14N)
-    for place in (transform, signature.find(f".//{ds('CanonicalizationMethod')}")):
+    time = timestamp(NOW, receiver().skew)
+    security.append(time)
+    places = [signature.find(f".//{ds('CanonicalizationMethod')}")]
+    for name, element in {"the-body": find(root, "//soap:Body"), "the-time": time}.items():
+        element.set(wsu("Id"), name)
+        reference = xmlsec.template.add_reference(signature, xmlsec.Transform.SHA256, uri=f"#{name}")
+        places.append(xmlsec.template.add_transform(reference, xmlsec.Transform.EXCL_C14N))
+    for place in places:
         etree.SubElement(place, f"{{{EXCLUSIVE}}}InclusiveNamespaces").set("PrefixList", prefixes)
     info = xmlsec.template.ensure_key_info(signature)
     xmlsec.template.x509_data_add_certificate(xmlsec.template.add_x509_data(info))
     context = xmlsec.SignatureContext()
     context.key = xmlsec.Key.from_memory(ada().key_pem, xmlsec.KeyFormat.PEM)
     context.key.load_cert_from_memory(ada().certificate_pem, xmlsec.KeyFormat.PEM)
-    context.register_id(body, "Id", SPACES["wsu"])
+    for element in (find(root, "//soap:Body"), time):
+        context.register_id(element, "Id", SPACES["wsu"])
     context.sign(signature)
     assert received(root, SecurityPolicy(signed=SignedParts(body=True))).subject == "CN=ada"
 

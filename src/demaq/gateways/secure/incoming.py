@@ -11,10 +11,10 @@ from lxml import etree
 from demaq.gateways.secure.ciphers import Undecipherable
 from demaq.gateways.secure.credentials import Credentials
 from demaq.gateways.secure.decryption import Encrypted, content_of, filled, read_encrypted
-from demaq.gateways.secure.elements import needed
+from demaq.gateways.secure.elements import needed, only
 from demaq.gateways.secure.faults import Problem, SecurityFault, changed
 from demaq.gateways.secure.header import Secured, read_secured
-from demaq.gateways.secure.names import ds, wsse
+from demaq.gateways.secure.names import ds, wsse, wsu
 from demaq.gateways.secure.nonces import Nonces
 from demaq.gateways.secure.policy import USUAL_PARTS, SecurityPolicy
 from demaq.gateways.secure.references import Covered, check_digests, cover
@@ -70,6 +70,8 @@ def verify(
         raise SecurityFault(Problem.INVALID, "the Body is not encrypted, and has to be")
     # What is wrong by itself is told, whatever the body turns out to be.
     covered = () if signature is None else cover(signature.references, secured, _required(secured, policy))
+    if signature is not None:
+        _check_has_time(secured, [each.element for each in covered])
     opened = _open(secured, signature, covered, encrypted, policy, credentials, limits)
     _remember(known, signature, now, credentials.skew, seen)
     if signature is None:
@@ -125,6 +127,16 @@ def _required(secured: Secured, policy: SecurityPolicy) -> "list[etree._Element]
     if policy.signs_certificate:
         found.extend(secured.security.iterchildren(wsse("BinarySecurityToken")))
     return found
+
+
+def _check_has_time(secured: Secured, signed: "Sequence[etree._Element]") -> None:
+    """What is signed without a time could come again when nobody remembers any more that it came."""
+    token = secured.token
+    is_token_timed = token is not None and token in signed and only(token, wsu("Created")) is not None
+    if secured.timestamp not in signed and not is_token_timed:
+        raise SecurityFault(
+            Problem.INVALID, "no time is signed: there has to be a Timestamp, or a UsernameToken with Created, which is"
+        )
 
 
 def _open(
