@@ -280,6 +280,42 @@ def test_what_is_refused_is_told_with_its_place(spark: SparkSession, url: str, t
     assert "nonsense" in errors[1].body
 
 
+def no_utf8(*texts: bytes) -> pa.Array:
+    return pa.Array.from_buffers(pa.string(), len(texts), pa.array(texts, pa.binary()).buffers())
+
+
+@pytest.mark.parametrize("type_", ["timestamp", "date", "text", "body", "zone"])
+def test_values_that_python_cannot_have_are_refused_and_no_other_is(sqlite: str, tmp_path: Path, type_: str) -> None:
+    name, column, said = {
+        "timestamp": (
+            "at",
+            pa.array([0, 10**18, -(10**18)], pa.timestamp("us", "UTC")),
+            "a time outside the years 1 to",
+        ),
+        "date": (
+            "day",
+            pa.array([10, 3_000_000, -1_000_000], pa.date32()),
+            "`day` is a time outside the years 1 to 9999",
+        ),
+        "text": ("state", no_utf8(b"new", b"\xff", b"a\xff").dictionary_encode(), "`state` is no UTF-8"),
+        "body": ("body", no_utf8(b"<m>1</m>", b"<m>\xff</m>", b"<m>3\xff</m>"), "`body` is no UTF-8"),
+        "zone": (
+            "at",
+            pa.array([None, 0, 0], pa.timestamp("us", "No/where")),
+            "the time zone `No/where`, which is not",
+        ),
+    }[type_]
+    file = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"body": ["<m>1</m>", "<m>2</m>", "<m>3</m>"], name: column}), file)
+    load = loaded(sqlite, file)
+    assert [refusal.number for refusal in load.refusals] == [2, 3]
+    assert all(said in refusal.reason for refusal in load.refusals)
+    assert load.tally.is_complete
+    found = messages(sqlite)
+    assert [message.body for message in found if message.queue == "work"] == ["<m>1</m>"]
+    assert ["&lt;m&gt;3" in message.body for message in found if message.origin is Origin.ERROR] == [False, True]
+
+
 @pytest.mark.usefixtures("small")
 def test_rows_are_counted_over_all_parts_of_a_file(sqlite: str, tmp_path: Path) -> None:
     rows = [*ROWS, {"body": "<m"}]

@@ -78,6 +78,22 @@ def test_refused_rows_may_fail_all(spark: SparkSession, tmp_path: Path) -> None:
         assert len(messages(url)) == 3
 
 
+def test_rows_that_python_cannot_have_are_refused_and_no_other_is(spark: SparkSession, tmp_path: Path) -> None:
+    url = deployed(tmp_path)
+    rows = spark.sql(
+        "select concat('<m>', cast(X'FF' as string), '</m>') as body, null as day union all select '<m>ok</m>', null "
+        "union all select '<m>far</m>', date'+20000-01-01'"
+    ).coalesce(1)
+    rows.write.format("demaq").mode("append").options(store=url, queue="work").save()
+    first, ok, last = sorted(messages(url), key=lambda message: message.id)
+    assert (ok.queue, ok.body) == ("work", "<m>ok</m>")
+    assert "`body` is no UTF-8" in first.body
+    assert "`day` is a time outside the years 1 to 9999" in last.body
+    with pytest.raises(PySparkException, match="2 rows were refused, so none came in"):
+        rows.write.format("demaq").mode("append").options(store=url, queue="work", onRefused="fail").save()
+    assert len(messages(url)) == 3
+
+
 @pytest.mark.parametrize(
     ("options", "schema", "said"),
     [
@@ -126,7 +142,7 @@ def test_messages_for_echo_queues_have_times(tmp_path: Path) -> None:
         (then, "xs:dateTime", then.isoformat()),
     ):
         batch = pa.RecordBatch.from_pydict({**rows, "timeout": [timeout, None]})
-        first, second = (incoming(values, Shape(queue="clock"), plan, then) for values in rows_of(batch))
+        first, second = (incoming(row.values, Shape(queue="clock"), plan, then) for row in rows_of(batch, "body"))
         assert first.properties == {"target": Value("xs:string", "work"), "timeout": Value(type_, said)}
         assert list(second.properties) == ["target"]
 

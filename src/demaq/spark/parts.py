@@ -6,8 +6,8 @@ A file is always cut into the same parts, so that a load that was interrupted kn
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import groupby
 from typing import IO, Any, ClassVar, Protocol
@@ -22,6 +22,9 @@ MOST_ROWS = 10_000  # in a part
 MOST_BYTES = 4 * 1024 * 1024
 _AT_ONCE = 1_000  # rows of a table that are read together
 _BUFFER = 1024 * 1024
+UNREADABLE = (ValueError, OverflowError, KeyError, pa.ArrowException)
+"""What Arrow raises for a value that Python cannot have: text that is no UTF-8, and times of another age, or in a time
+zone that is not known."""
 _UNPACKED = 10  # times as large as compressed, more or less
 
 
@@ -263,27 +266,83 @@ class Table:
     def rows(self, body: str, longest: int) -> Iterator[Row]:  # noqa: ARG002
         self.file.check_unchanged()
         keys = dict(self.file.keys)
-        for number, values in enumerate(self._values(), 1):
-            yield Row(self.file.path, number, {**keys, **values})
+        found = (row for batch in self._batches() for row in rows_of(batch, body, self.file.path))
+        for number, row in enumerate(found, 1):
+            yield replace(row, number=number, values={} if row.problem else {**keys, **row.values})
 
-    def _values(self) -> Iterator[dict[str, Any]]:
+    def _batches(self) -> Iterator[pa.RecordBatch]:
         with parquet(self.file.path) as file:
             before = 0
             for batch in file.iter_batches(_AT_ONCE, row_groups=[self.group], use_threads=False):
                 start, end = max(self.first - before, 0), min(self.first + self.number - before, batch.num_rows)
                 if start < end:
-                    yield from rows_of(batch.slice(start, end - start))
+                    yield batch.slice(start, end - start)
                 before += batch.num_rows
                 if before >= self.first + self.number:
                     return
 
 
-def rows_of(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
-    """The rows of a record batch, as values of Python."""
+def rows_of(batch: pa.RecordBatch, body: str, file: str = "") -> Iterator[Row]:
+    """The rows of a record batch, as values of Python, without numbers. One with a value that Python cannot have is
+    none, and of such a row `raw` is the body."""
     names = batch.schema.names
-    columns = [_plain(column).to_pylist() for column in batch.columns]
-    for values in zip(*columns, strict=True):
-        yield dict(zip(names, values, strict=True))
+    columns = [_values(column) for column in batch.columns]
+    for number, values in enumerate(zip(*columns, strict=True)):
+        problems = [
+            f"`{name}` {value.reason}" for name, value in zip(names, values, strict=True) if isinstance(value, _NoValue)
+        ]
+        if problems:
+            yield Row(file, 0, {}, f"the row cannot be read: {'; '.join(problems)}", _raw(batch, body, number))
+        else:
+            yield Row(file, 0, dict(zip(names, values, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class _NoValue:
+    """What stands in a column, but cannot be had, and why."""
+
+    reason: str
+
+
+def _values(column: pa.Array) -> list[Any]:
+    try:
+        return list(_plain(column).to_pylist())
+    except UNREADABLE:
+        return [_value(column.slice(number, 1)) for number in range(len(column))]
+
+
+def _value(column: pa.Array) -> Any:
+    """The only value of a column."""
+    try:
+        return _plain(column).to_pylist()[0]
+    except UNREADABLE as error:
+        return _NoValue(why_unreadable(error))
+
+
+def why_unreadable(error: Exception) -> str:
+    """What is wrong with a value of Arrow that Python cannot have; in a sentence about it.
+
+    >>> why_unreadable(OverflowError("date value out of range"))
+    'is a time outside the years 1 to 9999'
+    """
+    if isinstance(error, UnicodeDecodeError):
+        return "is no UTF-8"
+    if isinstance(error, OverflowError):
+        return "is a time outside the years 1 to 9999"
+    if isinstance(error, KeyError):
+        return f"has the time zone `{error.args[0]}`, which is not known"
+    return f"cannot be read: {_reason(error)}"
+
+
+def _raw(batch: pa.RecordBatch, body: str, number: int) -> bytes:
+    """The body of a row, which may be no UTF-8."""
+    if body not in batch.schema.names:
+        return b""
+    value = batch.column(body).slice(number, 1)
+    with suppress(pa.ArrowException):
+        value = value.cast(pa.large_binary())
+    found = value.to_pylist()[0]
+    return found if isinstance(found, bytes) else b""
 
 
 def _plain(column: pa.Array) -> pa.Array:

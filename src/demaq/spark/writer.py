@@ -14,7 +14,7 @@ from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowW
 from demaq.diagnostics import DemaqError
 from demaq.spark.checking import Checked, checked, discard, put_in
 from demaq.spark.gate import Shape
-from demaq.spark.parts import Row, rows_of
+from demaq.spark.parts import rows_of
 from demaq.store import open_store
 
 _SHOWN = 3  # refusals that an error tells
@@ -34,8 +34,8 @@ class Target:
     is_strict: bool
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> Checked:
-        rows = (Row("", 0, values) for batch in batches for values in rows_of(batch))
-        return checked(self.url, Shape(queue=self.queue), rows)
+        shape = Shape(queue=self.queue)
+        return checked(self.url, shape, (row for batch in batches for row in rows_of(batch, shape.body_column)))
 
     def commit(self, batch: int, parts: Sequence[WriterCommitMessage | None]) -> None:
         """Make everything visible at once, unless it was before."""
