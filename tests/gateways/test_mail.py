@@ -98,3 +98,18 @@ def test_ids_that_are_long_are_different_still() -> None:
 def test_names_of_elements_are_subjects_whatever_their_length() -> None:
     message = parcel("mailto:ada@example.org", body=f"<{'a' * 50_001}/>").message
     assert mail_of(message, "ada@example.org", "shop@example.org", "urn:uuid:1")["Subject"] == "a" * 200
+
+
+def test_keys_are_text_and_those_of_other_ids_are_others() -> None:
+    ids = [
+        b"<ab@x>",
+        b"<a\x00b@x>",
+        b"<a\x01b@x>",
+        b"<a\xffb@x>",
+        b"<" + b"a" * 2000 + b"@x>",
+        b"<" + b"b" * 2000 + b"@x>",
+    ]
+    keys = [read_mail(b"Message-ID: " + id_ + b"\r\n\r\nhello", "ada@example.org").key for id_ in ids]
+    assert keys[0] == "<ab@x>"
+    assert len(set(keys)) == len(ids)
+    assert all(key is not None and key.isprintable() for key in keys)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from demaq.model import GatewaySettings
-from demaq.store import StoreUnavailable, open_store
+from demaq.store import StoreError, StoreUnavailable, open_store
 from serving import Served, served, service
 
 APP = """
@@ -105,6 +105,20 @@ def test_a_late_reply_can_be_fetched(node: Served) -> None:
     assert (late.status_code, late.json()["replied"]) == (202, False)
     assert node.client.get(place.replace("visits", "plain")).status_code == 404
     assert node.client.get(place[:-1] + "x").status_code == 404
+
+
+def test_what_no_store_takes_is_no_place_of_a_reply(node: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node.serving.edge, "request", None)  # nobody is asked
+    assert node.client.get("/gateways/plain/replies/%00").status_code == 404
+
+
+def test_what_is_wrong_inside_the_store_is_not_told_to_senders(node: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*_: object) -> None:
+        raise StoreError("postgresql://ada@db.invalid/shop: this cannot be written")
+
+    monkeypatch.setattr(node.serving.edge, "take_many", broken)
+    response = node.post("plain", "<note/>")
+    assert (response.status_code, "db.invalid" in response.text) == (500, False)
 
 
 LATE = """

@@ -124,7 +124,8 @@ def _addresses(mail: Mail, *names: str) -> list[str]:
 
 def _key(mail: Mail) -> str | None:
     identity = _raw(mail, _IDENTITY)
-    return sha256(identity.encode()).hexdigest() if len(identity) > _LONGEST_KEY else identity or None
+    is_text = len(identity) <= _LONGEST_KEY and printable(identity) == identity  # as every store takes it
+    return (identity or None) if is_text else sha256(identity.encode()).hexdigest()
 
 
 def _xml_in(mail: Mail) -> bytes | None:

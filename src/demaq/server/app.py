@@ -18,7 +18,7 @@ from demaq.server.operations import OPERATIONS
 from demaq.server.problems import Problem, not_found, problem, told
 from demaq.server.receiving import Receiving
 from demaq.server.tracing import Continuing
-from demaq.store import StoreUnavailable
+from demaq.store import Conflict, StoreError, StoreUnavailable
 
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -39,6 +39,8 @@ def application(edge: Edge, outbox: Outbox) -> ASGIApp:
         Problem: told,
         HTTPException: not_found,
         StoreUnavailable: _unavailable,
+        Conflict: _refused,
+        StoreError: _failed,  # its words are those of a database
         DemaqError: _refused,
         Exception: _failed,
     }

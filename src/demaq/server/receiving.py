@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
+from demaq.engine.errors import printable
 from demaq.engine.plan import PlanQueue
 from demaq.engine.records import Incoming
 from demaq.engine.xml import MessageRefused, in_utf8
@@ -70,8 +71,8 @@ class Receiving:
 
     async def late_reply(self, request: Request) -> Response:
         """A reply that came after its sender had gone, or that was not received."""
-        queue, connection = self._gateway(request), request.path_params["connection"]
-        asked = await self._edge.request(connection)
+        queue, connection = self._gateway(request), str(request.path_params["connection"])
+        asked = await self._edge.request(connection) if printable(connection) == connection else None
         if asked is None or asked.queue != queue:
             raise Problem(404, "there is no request with this reply, or it is too long ago")
         if self._protocols(queue).security is not None:
