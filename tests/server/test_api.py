@@ -1,5 +1,6 @@
 """The REST API: all that the command line can do, as the OpenAPI document says."""
 
+import asyncio
 import io
 import json
 import re
@@ -8,10 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import jsonschema
 import pytest
+from starlette.responses import PlainTextResponse
 
 from demaq.model import ServerSettings
+from demaq.server.guard import Guard
 from demaq.server.openapi import openapi
 from demaq.server.operations import OPERATIONS
 from serving import Served, served
@@ -378,6 +382,50 @@ def test_without_a_token_nobody_asks_by_another_name(node: Served) -> None:
     assert {
         asked(host) for host in ("evil.example", "evil.example:8484", "192.0.2.1", "localhost.evil.example", "[")
     } == {421}
+
+
+@pytest.mark.parametrize("path", ["/api/messages/1/retry", "/api/queues/inbox/messages", "/gateways/inbox"])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "https://evil.example"},
+        {"origin": "https://evil.example", "sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "cross-site"},
+        {"origin": "null"},
+        {"origin": "http://localhost:1"},
+    ],
+)
+def test_without_a_token_pages_of_others_change_nothing(node: Served, path: str, headers: dict[str, str]) -> None:
+    before = node.get("/api/status")["queues"]
+    response = node.client.post(path, content="<a/>", headers={**headers, "content-type": "text/plain"})
+    assert response.status_code == 403
+    assert "without a token, a page of" in response.json()["detail"]
+    assert node.get("/api/status")["queues"] == before
+
+
+def test_pages_of_the_node_itself_may_change_what_they_like(node: Served) -> None:
+    origin = str(node.client.base_url).rstrip("/")
+    assert node.post("inbox", "<a/>", origin=origin, sec_fetch_site="same-origin").status_code == 202
+    assert node.client.get("/api/status", headers={"origin": "https://evil.example"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"), [("https://shop.localhost", 200), ("https://shop.localhost:1", 403), ("null", 403)]
+)
+def test_pages_of_the_node_are_known_by_the_address_that_a_proxy_has(origin: str, status: int) -> None:
+    async def answer() -> int:
+        settings = ServerSettings(address="https://shop.localhost/demaq")
+        guard = Guard(PlainTextResponse("ok"), settings, lambda _path: False, lambda: False)
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(guard)) as client:
+            return (await client.post("http://127.0.0.1:8484/api/versions", headers={"origin": origin})).status_code
+
+    assert asyncio.run(answer()) == status
+
+
+def test_with_a_token_whoever_shows_it_may_come_from_any_page(tmp_path: Path) -> None:
+    with served(tmp_path / "app", APP, server=ServerSettings(token="s3cret")) as node:
+        shown = {"authorization": "Bearer s3cret", "origin": "https://desk.example"}
+        assert node.post("inbox", "<a/>", **shown).status_code == 202
 
 
 def test_what_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:

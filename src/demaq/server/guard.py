@@ -19,6 +19,7 @@ from demaq.model import ServerSettings
 from demaq.server.problems import Problem, problem
 
 _LOG = logger("server")
+_READING = ("GET", "HEAD", "OPTIONS")  # which change nothing
 _OPEN = ("/health", "/ready")  # which say nothing that would be worth a secret
 _CLIENTS = 10_000  # whose rate is remembered
 _REFUSED = 400  # and whatever is above it
@@ -59,6 +60,8 @@ class Guard:
                 raise Problem(429, "too many requests from one address", {"retry-after": str(max(1, round(pause)))})
             if self._settings.token is None:
                 _check_host(headers)
+                if scope["method"] not in _READING:
+                    _check_page(headers, self._settings.address)
             elif not self._is_public(path):
                 _check_token(headers, self._settings.token)
         length = headers.get("content-length", "0")
@@ -112,6 +115,19 @@ def _check_host(headers: Headers) -> None:
         host = named
     if host and not is_loopback(host):
         raise Problem(421, f"without a token, this node is asked as `localhost` only, and not as `{host[:200]}`")
+
+
+def _check_page(headers: Headers, address: str | None) -> None:
+    """A page of the web can also send something to this machine, by any name, though it cannot read the answer.
+
+    Browsers say where a page is from; other clients say nothing of it.
+    """
+    origin = headers.get("origin")
+    own = {headers.get("host", "").lower(), urlsplit(address or "").netloc.lower()} - {""}
+    is_foreign = origin is not None and origin.lower().partition("://")[2] not in own
+    if is_foreign or headers.get("sec-fetch-site") == "cross-site":
+        site = "another site" if origin is None else f"`{origin[:200]}`"
+        raise Problem(403, f"without a token, a page of {site} may change nothing here: let the node ask for a token")
 
 
 def _too_large(largest: int) -> Problem:

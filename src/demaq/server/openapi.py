@@ -56,12 +56,17 @@ def _operation(operation: Operation) -> dict[str, Any]:
                 "description": HTTPStatus(operation.status).phrase,
                 "content": {"application/json": {"schema": _ref(operation.returns)}},
             },
-            **{str(status): _problem(status) for status in sorted({*operation.errors, 400, 401, 413, 421, 429, 503})},
+            **{str(status): _problem(status) for status in sorted({*operation.errors, *_of_the_guard(operation), 503})},
         },
     }
     if operation.takes is not None:
         found["requestBody"] = {"required": True, "content": _content(operation.takes)}
     return found
+
+
+def _of_the_guard(operation: Operation) -> tuple[int, ...]:
+    """By which a request is refused whatever it asks for."""
+    return (400, 401, 413, 421, 429) if operation.method == "GET" else (400, 401, 403, 413, 421, 429)
 
 
 def _content(takes: str) -> dict[str, Any]:
