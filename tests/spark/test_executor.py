@@ -81,6 +81,10 @@ class Switching(SparkExecutor):
         self.session.start()
         assert self.session.spark is not None  # which is there by now
 
+    def load(self, plan: Plan) -> None:
+        super().load(plan)
+        self._jobs, _ = self._warmed(plan)
+
     @property
     def large(self) -> range:
         return range(1, self._most + 1) if self._turn else range(0)
@@ -104,6 +108,27 @@ def test_random_programs_in_turns_beside_the_node_and_on_spark(
         assert executor.tally.spark
         assert executor.tally.local
         assert there == here
+
+
+ECHO = """create queue inbox kind basic mode persistent
+create queue out kind basic mode persistent
+create rule copy for inbox if (/m) then do enqueue <o>{string(/m)}</o> into out
+"""
+
+
+def test_workers_forget_a_store_that_another_has_taken_the_place_of(tmp_path: Path) -> None:
+    """They outlive the node: the session is another's."""
+    (tmp_path / "app.demaq").write_text(ECHO, encoding="utf-8")
+    for name in ("first", "second"):
+        for path in tmp_path.glob("log.db*"):
+            path.unlink()
+        with Node(tmp_path / "app.demaq", f"sqlite:///{tmp_path / 'log.db'}", spark="local[2]") as node:
+            node.send_many("inbox", [f"<m>{name} {n}</m>" for n in range(20)])
+            node.run_until_idle()
+            assert node.spark is not None
+            assert node.spark["messagesOnSpark"] == 40
+            found = {message.body for message in node.messages("out", everything=True)}
+            assert found == {f"<o>{name} {n}</o>" for n in range(20)}
 
 
 def procurement(running: Running) -> None:

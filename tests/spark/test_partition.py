@@ -99,6 +99,7 @@ def test_messages_of_the_batch_before_are_seen_where_their_slices_are() -> None:
 
 def test_where_a_batch_is_evaluated_follows_what_was_measured() -> None:
     costs = Costs(local=0.001, spark=0.0005, job=0.2)
+    costs.note_spark(1000, 10.0)  # the first job: workers had to be made
     assert costs.worthwhile == 400
     for _ in range(50):
         costs.note_spark(1000, 0.2 + 1000 * 0.00025)
@@ -113,6 +114,8 @@ def test_the_first_measurement_takes_the_place_of_what_was_assumed() -> None:
     costs = Costs()
     costs.note_local(1000, 1000 * 0.002)
     assert costs.local == pytest.approx(0.002)
+    costs.note_spark(1000, 10.0)  # with workers that know nothing
+    assert costs.spark == Costs().spark
     costs.note_spark(1000, 0.2 + 1000 * 0.001)
     assert costs.spark == pytest.approx(0.001)
     costs.note_local(1000, 1000 * 0.003)
@@ -123,17 +126,21 @@ def test_the_first_measurement_takes_the_place_of_what_was_assumed() -> None:
 
 def test_spark_is_tried_again_now_and_then() -> None:
     costs = Costs()
-    costs.note_spark(1000, 0.2 + 1000 * 0.01)  # it was busy with something else
+    for _ in range(2):
+        costs.note_spark(1000, 0.2 + 1000 * 0.01)  # it was busy with something else
     for _ in range(199):
         costs.note_local(1000, 1000 * 0.001)
     assert costs.worthwhile is None
     costs.note_local(1000, 1000 * 0.001)
     assert costs.worthwhile == 4000
+    costs.note_spark(4000, 10.0)  # its workers had gone meanwhile
+    assert costs.worthwhile == 4000
     costs.note_spark(4000, 0.2 + 4000 * 0.01)
     assert costs.worthwhile is None
     for _ in range(200):
         costs.note_local(1000, 1000 * 0.001)
-    costs.note_spark(4000, 0.2 + 4000 * 0.0005)
+    for _ in range(2):
+        costs.note_spark(4000, 0.2 + 4000 * 0.0005)
     assert costs.worthwhile == 400
 
 

@@ -21,6 +21,20 @@ def evaluator(plan: str) -> Evaluator:
     return Evaluator(plan_from_text(plan))
 
 
-@lru_cache(maxsize=2)
-def store_at(url: str | None) -> Store:
-    return MemoryStore() if url is None else open_store(url, read_only=True)
+_stores: dict[str | None, tuple[str, Store]] = {}
+_MOST = 2  # stores that are open
+
+
+def store_at(url: str | None, life: str = "") -> Store:
+    """The store at an address, for as long as whoever asks for it has the same `life`. After that, another store may be
+    there, whose messages have the ids of others: it is opened anew, and nothing that was kept of it counts."""
+    known = _stores.pop(url, None)
+    if known is not None and known[0] != life:
+        known[1].close()
+        known = None
+    if known is None:
+        known = life, MemoryStore() if url is None else open_store(url, read_only=True)
+    _stores[url] = known
+    if len(_stores) > _MOST:
+        _stores.pop(next(iter(_stores)))[1].close()
+    return known[1]

@@ -11,12 +11,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any, Protocol
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from demaq.engine.plan import Plan
@@ -214,12 +215,19 @@ class OnSpark:
 
     def __init__(self, spark: SparkSession, group: str, here: Here, url: str, what: Order) -> None:
         self._spark = spark
-        self.ahead = 2 * spark.sparkContext.defaultParallelism + 1  # asked once: Spark may be gone later
+        self._ahead = 0
         self._group = group
         self._here = here
         self._url = url
         self._order = what
         self.failures: list[str] = []
+
+    @property
+    def ahead(self) -> int:
+        """By the cores that there are now. If Spark is gone, by those that there were."""
+        with suppress(Py4JError, OSError, AttributeError):
+            self._ahead = 2 * self._spark.sparkContext.defaultParallelism + 1
+        return self._ahead or Here.ahead
 
     def __call__(self, part: Part) -> Checked:
         if len(self.failures) < _MOST_FAILURES:

@@ -21,14 +21,24 @@ class Costs:
     _is_local_known: bool = False
     _is_spark_known: bool = False
     _since: int = 0  # messages that were evaluated here since some were on Spark
+    _is_cold: bool = True  # has the next job to do what those after it have not: compile rules, read and parse?
+
+    def begin_anew(self) -> None:
+        """The next job finds workers that know nothing. It tells nothing about those after it."""
+        self._is_cold = True
 
     def note_local(self, messages: int, seconds: float) -> None:
+        if self._since < _STALE <= self._since + messages:
+            self.begin_anew()  # by now, workers have gone
         self._since += messages
         if seconds > 0:  # else the worker has died, and nobody knows
             self.local = _follow(self.local, seconds / messages, is_known=self._is_local_known)
             self._is_local_known = True
 
     def note_spark(self, messages: int, seconds: float) -> None:
+        if self._is_cold:
+            self._is_cold = False
+            return
         self.job = min(self.job, seconds)  # no job costs more than one that had something to do
         each = max(seconds - self.job, 0.1 * seconds) / messages
         self.spark = _follow(self.spark, each, is_known=self._is_spark_known and not self._is_stale)

@@ -77,6 +77,7 @@ class SparkExecutor:
         self._most = most
         self._plan: Plan | None = None
         self._jobs: Jobs | None = None
+        self._warming: Future[tuple[Jobs, float]] | None = None
         self._threads = ThreadPoolExecutor(_JOBS, thread_name_prefix="spark-job")
         self._job: Future[Found] | None = None  # the latest
         self._failures = 0  # one after the other
@@ -101,12 +102,14 @@ class SparkExecutor:
             return range(0)
         if self.forced:
             return range(1, self._most + 1)
+        if self._jobs is None and self._is_getting_ready:
+            return range(0)
         worthwhile = self.costs.worthwhile if self._jobs is not None else _LEAST_WAITING
         return range(0) if worthwhile is None else range(worthwhile, max(self._most, worthwhile) + 1)
 
     def load(self, plan: Plan) -> None:
         self._plan = plan
-        self._jobs = None
+        self._jobs = self._warming = None
         self._local.load(plan)
 
     def start(self, batch: Batch) -> Pending:
@@ -150,11 +153,26 @@ class SparkExecutor:
         if not self.forced and not self.session.is_ready:
             return None
         if self._jobs is None:
-            assert self._plan is not None
-            module = importlib.import_module("demaq.spark.jobs")
-            self._jobs = module.Jobs(self.session.spark, self._plan, self._url, self._parts)
-            self.costs.job = self._jobs.warm()
+            if self._warming is None:
+                assert self._plan is not None
+                self._warming = self._threads.submit(self._warmed, self._plan)
+            if not self.forced and not self._warming.done():
+                return None
+            warming, self._warming = self._warming, None
+            self._jobs, self.costs.job = warming.result()
+            self.costs.begin_anew()
         return self._jobs
+
+    @property
+    def _is_getting_ready(self) -> bool:
+        """Does Spark start, or its workers?"""
+        is_starting = self.session.is_started and not self.session.is_ready
+        return is_starting or (self._warming is not None and not self._warming.done())
+
+    def _warmed(self, plan: Plan) -> "tuple[Jobs, float]":
+        """With workers that are ready, and what a job costs that has nothing to do."""
+        jobs: Jobs = importlib.import_module("demaq.spark.jobs").Jobs(self.session.spark, plan, self._url, self._parts)
+        return jobs, jobs.warm()
 
     def _on_spark(self, batch: Batch, job: "Future[Found]") -> tuple[Sequence[Outcome], str]:
         try:
@@ -180,7 +198,7 @@ class SparkExecutor:
     def _look(self, *, ask: bool = False) -> None:
         """Spark may be gone. Then it is started again when it is wanted, but not at once: it may go again."""
         if self.session.is_lost(ask=ask):
-            self._jobs = None
+            self._jobs = self._warming = None
             self._failures = 0
             self._not_before = time.monotonic() + _PAUSE_AFTER_LOSS
 

@@ -38,13 +38,14 @@ class Gate:
     def __init__(self) -> None:
         self._executor = LocalExecutor(None)
         self._plan: Plan | None = None
-        self._number = 0
+        self._text = ""
 
     def plan(self, store: Store) -> Plan:
         """The version that was deployed last. What slips in between becomes an error message."""
         number = store.latest_version()
-        if self._plan is None or self._number != number:
-            self._plan, self._number = deployed_plan(store), number
+        text = store.version(number).plan if number else ""  # another store may be there by now, with as many versions
+        if self._plan is None or self._text != text:
+            self._plan, self._text = deployed_plan(store), text
             self._executor.load(self._plan)
         return self._plan
 

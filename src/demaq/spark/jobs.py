@@ -54,8 +54,9 @@ class Jobs:
         self._spark = spark
         self._plan = plan
         self._url = url
-        self._cores = spark.sparkContext.defaultParallelism
-        self._parts = parts or _PARTS_PER_CORE * self._cores
+        self._life = uuid4().hex
+        self._parts = parts
+        self._ended = 0.0  # when the latest job did
         self._plan_sent = spark.sparkContext.broadcast(plan.text)
         self._is_one_machine = _is_one_machine(spark)
         self._homes = Homes()
@@ -69,14 +70,19 @@ class Jobs:
             took.append(time.perf_counter() - start)
         return min(took)
 
+    @property
+    def _cores(self) -> int:
+        """As far as Spark knows: machines of a cluster may come later."""
+        return self._spark.sparkContext.defaultParallelism
+
     def prepared(self, batch: Batch) -> "Prepared":
         """A batch that is ready to go."""
-        parted = partitions(batch, self._plan, self._parts, self._homes)
+        parted = partitions(batch, self._plan, self._parts or _PARTS_PER_CORE * self._cores, self._homes)
         largest = max(len(part.tasks) for part in parted.parts)
         return Prepared(len(parted.parts), largest, self._spark.sparkContext.broadcast(shipped(batch, parted)))
 
     def run(self, prepared: "Prepared") -> "Found":
-        """Evaluate it. This may be called in any thread."""
+        """Evaluate it. This may be called in any thread. While the job before it runs, it does not count as begun."""
         start = time.perf_counter()
         try:
             with self._claims() as claims:
@@ -84,7 +90,9 @@ class Jobs:
                 packed = self._run(prepared.parts, prepared.shipment, claims, longest)
         finally:
             prepared.shipment.destroy()
-        return Found(packed, time.perf_counter() - start)
+        end = time.perf_counter()
+        start, self._ended = max(start, self._ended), end
+        return Found(packed, end - start)
 
     @contextmanager
     def _claims(self) -> Iterator[Path | None]:
@@ -99,7 +107,7 @@ class Jobs:
         self, parts: int, shipment: Any, claims: Path | None = None, longest: float = _LONGEST
     ) -> Sequence[Packed]:
         """Not as a data frame: Spark would plan each job anew, and copy what comes of it more often."""
-        work = Evaluation(self._plan_sent, self._url, shipment, claims)
+        work = Evaluation(self._plan_sent, self._url, self._life, shipment, claims)
         with watched(self._spark, longest) as group:
             self._spark.sparkContext.setJobGroup(group, "a batch of messages", interruptOnCancel=True)
             return self._spark.sparkContext.parallelize(range(parts), parts).mapPartitions(work).collect()

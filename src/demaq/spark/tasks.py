@@ -28,7 +28,7 @@ from demaq.xquery.saxon import SaxonExhausted
 _AT_ONCE = 1000  # outcomes in one record
 _LEEWAY = 0.1  # of the time that a message may take. Who exceeds it is measured exactly at the second attempt
 _NICENESS = 10
-_watched: tuple[tuple[str, str], LocalExecutor] | None = None
+_watched: tuple[tuple[str, str, str], LocalExecutor] | None = None
 
 
 class Evaluation:
@@ -38,11 +38,15 @@ class Evaluation:
     evaluate in a process that the worker watches: there the message that is to blame gets its error, and no other.
     """
 
-    def __init__(self, plan: Any, url: str, shipment: Any, claims: Path | None = None) -> None:
+    def __init__(self, plan: Any, url: str, life: str, shipment: Any, claims: Path | None = None) -> None:
         """Plan and shipment are broadcast. Without a shipment, the worker only gets ready. With a folder for `claims`,
-        which all workers see, a task takes the part that suits its worker best."""
+        which all workers see, a task takes the part that suits its worker best.
+
+        What workers keep of the store counts as long as jobs have the same `life`.
+        """
         self._plan = plan
         self._url = url
+        self._life = life
         self._shipment = shipment
         self._claims = claims
 
@@ -50,7 +54,7 @@ class Evaluation:
         plan: str = self._plan.value
         if self._shipment is None:
             evaluator(plan)
-            store_at(self._url)
+            store_at(self._url, self._life)
             return
         if self._claims is not None:
             _give_way()
@@ -61,11 +65,12 @@ class Evaluation:
             part = task if self._claims is None else claimed(self._claims, task, len(shipment.parts))
             with garbage_set_aside():
                 batch = unpacked(shipment, part, evaluator(plan).plan)
+                store = store_at(self._url, self._life)
                 if is_first and not evaluator(plan).is_worn_out:
-                    outcomes = _in_place(plan, self._url, batch)
+                    outcomes = _in_place(plan, store, batch)
                 else:
-                    outcomes = iter(_beside(plan, self._url).evaluate(batch))
-                yield from _packed(outcomes, store_at(self._url))
+                    outcomes = iter(_beside(plan, self._url, self._life).evaluate(batch))
+                yield from _packed(outcomes, store)
 
 
 @cache
@@ -88,7 +93,7 @@ def _packed(outcomes: Iterator[Outcome], store: Store) -> Iterator[Packed]:
         staged += len(made)
 
 
-def _in_place(plan: str, url: str, batch: Batch) -> Iterator[Outcome]:
+def _in_place(plan: str, store: Store, batch: Batch) -> Iterator[Outcome]:
     """Evaluate here. What exceeds a limit ends the process, and Spark tries again elsewhere."""
     limits = evaluator(plan).plan.limits
     most = limits.memory + _reserved()
@@ -104,7 +109,7 @@ def _in_place(plan: str, url: str, batch: Batch) -> Iterator[Outcome]:
             signal.setitimer(signal.ITIMER_REAL, limits.seconds + leeway)
             set_at = now
 
-    outcomes = evaluator(plan).process(batch, store_at(url), Care(begin=begin, is_watched=True))
+    outcomes = evaluator(plan).process(batch, store, Care(begin=begin, is_watched=True))
     try:
         while found := list(islice(outcomes, _AT_ONCE)):
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -126,12 +131,12 @@ def _reserved() -> int:
     return max(0, int(found["VmData"].split()[0]) - int(found["RssAnon"].split()[0])) * 1024
 
 
-def _beside(plan: str, url: str) -> LocalExecutor:
+def _beside(plan: str, url: str, life: str) -> LocalExecutor:
     global _watched
-    if _watched is None or _watched[0] != (plan, url):
+    if _watched is None or _watched[0] != (plan, url, life):
         if _watched is not None:
             _watched[1].close()
         found = LocalExecutor(url)
         found.load(plan_from_text(plan))
-        _watched = ((plan, url), found)
+        _watched = ((plan, url, life), found)
     return _watched[1]
