@@ -53,7 +53,7 @@ class Tally:
         """Note what an answer of a gateway says was accepted."""
         if answer.status == 202 and answer.media == "application/json":
             self.accept(json.loads(answer.body)["id"])
-        elif answer.status == 202 and _NUMBER in answer.headers:
+        elif answer.status in (202, _FAILED) and _NUMBER in answer.headers:
             self.accept(int(answer.headers[_NUMBER]))
         elif answer.status == 200 and _NUMBER in answer.headers:
             self.reply(int(answer.headers[_NUMBER]))

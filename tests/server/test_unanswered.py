@@ -46,7 +46,7 @@ def test_a_message_that_fails_ends_the_wait(node: Served) -> None:
     (error,) = node.get("/api/errors")["messages"]
     number = error["cause"]
     wanted = f"the message was accepted as {number}, and could not be processed (evaluation): no reply will come"
-    assert response.json()["detail"] == wanted
+    assert (response.json()["detail"], response.headers["demaq-message"]) == (wanted, str(number))
     assert node.post("asks", f"<ask>{SECRET}</ask>", prefer=WAIT, idempotency_key="k").json()["detail"] == wanted
     connection = node.get(f"/api/messages/{number}")["properties"]["sys:connection"]["value"]
     late = node.client.get(f"/gateways/asks/replies/{connection}")

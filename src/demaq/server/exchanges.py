@@ -42,7 +42,7 @@ class Exchange:
 
     def failed(self, message: int, kind: str) -> DemaqError:
         """There is no reply, and there will be none: what is raised then."""
-        return Problem(_FAILED, failed_because(message, kind))
+        return Problem(_FAILED, failed_because(message, kind), {"demaq-message": str(message)})
 
     def failed_late(self, message: int, kind: str) -> Response:
         """The same, for whoever asks later."""
