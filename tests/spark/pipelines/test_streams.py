@@ -139,6 +139,28 @@ def test_messages_wait_for_those_of_the_other_source(folder: Path, stream: Strea
     assert [json.loads(line)[0]["k"] for line in (folder / "both.jsonl").read_text().splitlines()] == [1, 2, 3]
 
 
+UNUSED = """
+@from("file:events of today", json) { e(k: integer). more(v). }
+@from(file:others, json, lines) { o(k: integer). }
+@aggregate(union, completionSize=1) { ?-e(k). ?-more(v). }
+both(k) :- e(k), o(k).
+again(k) :- e-aggregate(k), o(k).
+@to(both.jsonl) { both }
+@to(again.jsonl) { again }
+"""
+
+
+def test_of_a_message_that_waits_the_plan_may_need_some_relations_only(folder: Path, stream: Streaming) -> None:
+    """In whichever place it is kept, and taken up again."""
+    (folder / "p.lila").write_text(UNUSED, encoding="utf-8")
+    event = folder / "events of today" / "1.json"
+    event.write_text('{"e": [{"k": 1}], "more": [{"v": "z"}]}', encoding="utf-8")
+    stream().run_until_idle()
+    (folder / "others" / "1.jsonl").write_text('{"k": 1}\n', encoding="utf-8")
+    stream(small=SMALL).run_until_idle()
+    assert [json.loads((folder / name).read_text()) for name in ("both.jsonl", "again.jsonl")] == [[{"k": 1}]] * 2
+
+
 @pytest.mark.parametrize("crash_at", ["save", "last"])
 def test_a_batch_that_crashed_is_done_again(folder: Path, stream: Streaming, crash_at: str) -> None:
     put(folder, 1, 2, 3)

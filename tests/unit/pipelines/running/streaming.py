@@ -1,6 +1,6 @@
 """Plans that are evaluated as streams: batch by batch, in memory."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -13,6 +13,9 @@ AT_ONCE = datetime.min.replace(tzinfo=UTC)
 
 Coming = tuple[datetime, int, str]
 """When a message comes, its number, and its source."""
+
+Keep = Callable[[int, Progress, dict[str, RowChannel]], tuple[Progress, dict[str, RowChannel]]]
+"""What is known after the batch with a number, as the next one finds it."""
 
 
 def coming(given: Input) -> list[Coming]:
@@ -31,7 +34,18 @@ def cut(messages: Sequence[Coming], ends: Iterable[int]) -> list[list[Coming]]:
     return [list(messages[start:end]) for start, end in pairwise(places)]
 
 
-def streamed(plan: Plan, given: Input, batches: Sequence[Sequence[Coming]], *, is_complete: bool = True) -> Output:
+def in_memory(_number: int, progress: Progress, kept: dict[str, RowChannel]) -> tuple[Progress, dict[str, RowChannel]]:
+    return progress, kept
+
+
+def streamed(
+    plan: Plan,
+    given: Input,
+    batches: Sequence[Sequence[Coming]],
+    *,
+    is_complete: bool = True,
+    keep: Keep = in_memory,
+) -> Output:
     """What leaves, batch by batch. Time does not go on by itself."""
     sent: dict[str, dict[str, list[Row]]] = {}
 
@@ -41,18 +55,18 @@ def streamed(plan: Plan, given: Input, batches: Sequence[Sequence[Coming]], *, i
 
     progress, compiled, kept = Progress(), Compiled(), dict[str, RowChannel]()
     every = [*((batch, False) for batch in batches), *([([], True)] if is_complete else [])]
-    for batch, ended in every:
+    for number, (batch, ended) in enumerate(every):
         running = RowBatch(
             plan, kept, progress, AT_ONCE, ended, enrichers=given.enrichers, deliver=deliver, compiled=compiled
         )
         for source in given.sources:
-            own = {number: arrival for arrival, number, of in batch if of == source}
+            own = {each: arrival for arrival, each, of in batch if of == source}
             facts = {
                 relation: [row for row in rows if row[0] in own]
                 for relation, rows in given.sources[source].facts.items()
             }
             running.add(source, RowChannel(facts, own), len(own))
-        kept = running.run()
+        progress, kept = keep(number, progress, running.run())
     return Output(
         sent={sink: {relation: tuple(rows) for relation, rows in parts.items()} for sink, parts in sent.items()},
         answers=(),

@@ -100,7 +100,12 @@ class Checkpoint:
     def _places(self, batch: int) -> Iterable[tuple[str, Path, dict[str, str]]]:
         if batch >= 0:
             for channel, place_ in self._known(batch)["kept"].items():
-                yield channel, self._at(batch) / place_["folder"], place_["relations"]
+                names = {name: place_["relations"][name] for name in self._needed(channel, place_["relations"])}
+                yield channel, self._at(batch) / place_["folder"], names
+
+    def _needed(self, channel: str, relations: Iterable[str]) -> list[str]:
+        """Those that the plan reads: a message has all relations of its source, or of the aggregation that made it."""
+        return [relation for relation in relations if (channel, relation) in self._columns]
 
     # Writing
 
@@ -110,7 +115,7 @@ class Checkpoint:
         temporary.mkdir(parents=True)
         places = {}
         for number, (name, channel) in enumerate(kept.items()):
-            relations = {relation: f"relation{at}" for at, relation in enumerate(channel.facts)}
+            relations = {relation: f"relation{at}" for at, relation in enumerate(self._needed(name, channel.facts))}
             folder = temporary / f"channel{number}"
             folder.mkdir()
             self._write(name, channel, folder, relations)
@@ -141,7 +146,7 @@ class Checkpoint:
 
 
 def _columns(plan: Plan) -> dict[tuple[str, str], Columns]:
-    """The parameters of relations in channels."""
+    """The parameters of those relations in channels that the plan reads."""
     scans = (each for step in plan.steps for node in nodes(step) for each in below(node) if isinstance(each, Scan))
     return {(scan.channel, scan.relation): scan.parameters for scan in scans}
 
