@@ -169,6 +169,26 @@ def test_what_is_no_place_for_spark_is_refused(place: str) -> None:
         assert session_at(right, {}) is not None
 
 
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("sleep 0.3; exit 52", "its Java has ended for want of memory; `spark.driver.memory` in `demaq.toml` gives it"),
+        ("sleep 0.3; exit 3", "its Java has ended for want of memory; `spark.driver.memory` in `demaq.toml` gives it"),
+        ("sleep 0.3; exit 1", "its Java has ended"),
+        ("exec sleep 60", "somebody has stopped it"),
+    ],
+)
+def test_a_java_that_ends_stops_spark_first(monkeypatch: pytest.MonkeyPatch, script: str, reason: str) -> None:
+    starting = import_module("demaq.spark.starting")
+    monkeypatch.setattr(starting, "_STOPPING", 5.0 if "exit" in script else 0.5)
+    with subprocess.Popen(["sh", "-c", script]) as process:
+        stopped = SimpleNamespace(sc=lambda: SimpleNamespace(isStopped=lambda: True))
+        context = SimpleNamespace(_gateway=SimpleNamespace(proc=process), _jsc=stopped)
+        found = starting.loss(SimpleNamespace(sparkContext=context), ask=True)
+        process.kill()
+    assert found.startswith(reason) if "memory" in reason else found == reason
+
+
 SESSIONS = """
 import psutil
 from pyspark.sql import SparkSession

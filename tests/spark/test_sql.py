@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -86,6 +88,12 @@ def test_views_go_together(spark: Any, url: str) -> None:
         ),
         ("select * from work natural join nowhere.there", "there is no view `nowhere.there`: the views are `causes`, "),
         ("select cast('x' as int)", "'x'"),
+        (
+            "select timestamp'+20000-01-01' as at",
+            "`at` has a value that is a time outside the years 1 to 9999, so that it",
+        ),
+        ("select array(date'+20000-01-01') as days", "ask for times as text, with `cast(… as string)`"),
+        ("select cast(X'FF' as string) as text", "the column `text` has a value that is no UTF-8"),
     ],
 )
 def test_errors_are_one_sentence(url: str, query: str, said: str) -> None:
@@ -150,6 +158,19 @@ def test_the_settings_of_the_application_are_taken(url: str, tmp_path: Path, mon
     monkeypatch.setattr(starting, "session", session)
     assert run(url, "select 1", "--app", str(tmp_path)).output == "error: that is enough\n"
     assert taken == [("local[3]", "false")]
+
+
+def test_if_java_ends_the_command_says_why(url: str, tmp_path: Path) -> None:
+    (tmp_path / "demaq.toml").write_text(
+        'spark.master = "local[1]"\nspark.ui.enabled = false\nspark.driver.memory = "500m"\n', encoding="utf-8"
+    )
+    query = "select collect_list(id || repeat('x', 1000000)) from range(2000)"
+    command = [sys.executable, "-m", "demaq", "sql", query, "--app", str(tmp_path), "--store", url]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    *_, last = done.stderr.splitlines()
+    assert last.startswith("error: Spark is gone: its Java has ended for want of memory; `spark.driver.memory` in")
+    assert "Traceback" not in done.stderr
 
 
 def test_queries_leave_the_session_of_others_alone(spark: Any, url: str) -> None:

@@ -31,8 +31,9 @@ _REASON = re.compile(
 _FRAME = re.compile(r"\s+(at |\.\.\. \d+ more)")
 _STOPPED = "somebody has stopped it"
 _WITHOUT_MEMORY = "its Java has ended for want of memory; `spark.driver.memory` in `demaq.toml` gives it more"
-_OUT_OF_MEMORY = 3  # the status with which Java ends then
-_ENDING = 20  # seconds that Java may take to end
+_OUT_OF_MEMORY = (3, 52)  # the statuses with which Java ends then: by itself, or by Spark's own hand
+_ENDING = 20.0  # seconds that Java may take to end
+_STOPPING = 3.0  # likewise, when it has stopped Spark already
 _NOT_LOADED = re.compile(r"^\s*:: ([\w.-]+)#([\w.-]+);([\w.-]+): ", re.MULTILINE)
 _TELLING = ("", "py4j.clientserver")  # loggers of py4j; the first is that of everybody
 _LOGGING = """
@@ -147,7 +148,11 @@ def loss(spark: SparkSession, *, ask: bool) -> str | None:
     if context._jsc is None:
         return _STOPPED
     try:
-        return _STOPPED if ask and context._jsc.sc().isStopped() else None
+        if not ask or not context._jsc.sc().isStopped():
+            return None
+        if process is not None and is_gone(spark, _STOPPING):  # Java stops Spark when it ends
+            return _reason_of_end(process.returncode)
+        return _STOPPED
     except (Py4JError, OSError):
         if process is not None and is_gone(spark):  # it was about to end
             return _reason_of_end(process.returncode)
@@ -155,7 +160,7 @@ def loss(spark: SparkSession, *, ask: bool) -> str | None:
 
 
 def _reason_of_end(status: int) -> str:
-    return _WITHOUT_MEMORY if status == _OUT_OF_MEMORY else "its Java has ended"
+    return _WITHOUT_MEMORY if status in _OUT_OF_MEMORY else "its Java has ended"
 
 
 def clear(spark: SparkSession, *, is_own: bool) -> None:
@@ -187,11 +192,11 @@ def _end(gateway: Any) -> None:
         SparkContext._gateway = SparkContext._jvm = None
 
 
-def is_gone(spark: SparkSession) -> bool:
+def is_gone(spark: SparkSession, seconds: float = _ENDING) -> bool:
     """Has the Java beside it ended, or will it at once? Somebody may have ended it together with this process."""
     process: Any = spark.sparkContext._gateway.proc  # type: ignore[union-attr]
     try:
-        process.wait(_ENDING)
+        process.wait(seconds)
     except subprocess.TimeoutExpired:
         return False
     return True

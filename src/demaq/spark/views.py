@@ -8,13 +8,16 @@ from typing import Any
 
 import pyarrow as pa
 from py4j.java_gateway import is_instance_of
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from demaq.diagnostics import DemaqError, did_you_mean
 from demaq.engine.versions import latest_plan
+from demaq.spark.parts import UNREADABLE, why_unreadable
 from demaq.spark.reader import opened
 from demaq.spark.source import activate, register
+from demaq.spark.starting import loss
 from demaq.spark.tables import TABLES, Table, queue_table, table_of
 from demaq.store import Store
 
@@ -82,20 +85,30 @@ def views_at(url: str) -> list[View]:
 
 def answer(spark: SparkSession, url: str, query: str) -> Answer:
     """What a query gives; raises `QueryFailed` or `QueryRefused`. Views that it does not name are not made."""
+    try:
+        found = _found(spark, url, query)
+    except PySparkException as error:
+        raise QueryFailed(_unknown_view(error, url) or said(str(error))) from error
+    except (Py4JError, OSError, EOFError, pa.ArrowException) as error:
+        reason = loss(spark, ask=True)
+        if reason is None:
+            raise
+        raise QueryFailed(f"Spark is gone: {reason}") from error
+    columns = [_values(name, column) for name, column in zip(found.schema.names, found.columns, strict=True)]
+    numeric = [number for number, field in enumerate(found.schema) if _is_number(str(field.type))]
+    return Answer(tuple(found.schema.names), tuple(zip(*columns, strict=True)), tuple(numeric))
+
+
+def _found(spark: SparkSession, url: str, query: str) -> pa.Table:
     own = spark.newSession()
     logging.getLogger(_LOGGER).disabled = True  # it would print what is raised
     try:
         register(own)
         _check(own, query)
-        found = _asked(own, url, query).toArrow()
-    except PySparkException as error:
-        raise QueryFailed(_unknown_view(error, url) or said(str(error))) from error
+        return _asked(own, url, query).toArrow()
     finally:
         logging.getLogger(_LOGGER).disabled = False
-        activate(spark)
-    columns = [_values(column) for column in found.columns]
-    numeric = [number for number, field in enumerate(found.schema) if _is_number(str(field.type))]
-    return Answer(tuple(found.schema.names), tuple(zip(*columns, strict=True)), tuple(numeric))
+        activate(spark)  # which raises an error if Java has ended
 
 
 def _check(spark: SparkSession, query: str) -> None:
@@ -155,8 +168,14 @@ def needed(columns: Sequence[str], query: str) -> list[str]:
     return [name for name in columns if name != "body"]
 
 
-def _values(column: pa.ChunkedArray) -> list[Any]:
-    values = column.to_pylist()
+def _values(name: str, column: pa.ChunkedArray) -> list[Any]:
+    try:
+        values = column.to_pylist()
+    except UNREADABLE as error:
+        raise QueryFailed(
+            f"the column `{name}` has a value that {why_unreadable(error)}, so that it cannot be shown: "
+            "ask for times as text, with `cast(… as string)`, and for other text with `hex(…)`"
+        ) from error
     return [None if one is None else dict(one) for one in values] if pa.types.is_map(column.type) else values
 
 
