@@ -64,6 +64,32 @@ def test_answers(url: str) -> None:
     assert fourth == ["<m><copy/></m>", "{}"]
 
 
+def no_constant(name: str) -> None:
+    raise AssertionError(f"{name} is no JSON")
+
+
+@pytest.mark.usefixtures("spark")
+def test_numbers_that_json_has_not_are_text(url: str) -> None:
+    query = (
+        "select ratio, -ratio as less, array(float('NaN')) as some, map(date'2007-01-10', ratio) as days from work "
+        "where id = 2"
+    )
+    printed = run(url, query, "--json").output
+    assert json.loads(printed, parse_constant=no_constant) == [
+        {"ratio": "INF", "less": "-INF", "some": ["NaN"], "days": {"2007-01-10": "INF"}}
+    ]
+
+
+@pytest.mark.usefixtures("spark")
+def test_columns_of_the_same_name_are_no_json(url: str) -> None:
+    result = run(url, "select 1 a, 2 b, 3 a", "--json")
+    assert (result.exit_code, result.output) == (
+        2,
+        "error: several columns are called `a`, which JSON cannot tell apart: name them with `as`\n",
+    )
+    assert run(url, "select 1 a, 2 a", "--csv").output == "a,a\n1,2\n"
+
+
 def test_views_go_together(spark: Any, url: str) -> None:
     query = """
       with failed as (select * from errors)

@@ -42,7 +42,7 @@ def fail(message: str) -> NoReturn:
 
 
 def print_json(data: Any) -> None:
-    click.echo(json.dumps(data, indent=2, ensure_ascii=False))
+    click.echo(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def print_report(report: Report, *, err: bool = False) -> None:

@@ -6,6 +6,7 @@ import io
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ import click
 from demaq.cli.output import fail, paint, print_json
 from demaq.cli.stores import errors_told, existing, json_option, one_line, place_options, time_shown
 from demaq.cli.tables import print_table
-from demaq.diagnostics import Report
+from demaq.diagnostics import Report, listing
 from demaq.engine.shown import time_json
+from demaq.engine.values import text_of
 from demaq.language.configuration import read_configuration
 from demaq.spark.session import session_at
 
@@ -41,6 +43,7 @@ def sql(query: str | None, app: str, store: str | None, as_json: bool, as_csv: b
             return
         found = _answer(views, url, query, _settings(app))
     if as_json:
+        _check_names(found.columns)
         print_json([dict(zip(found.columns, map(_plain, row), strict=True)) for row in found.rows])
     elif as_csv:
         _print_csv(found.columns, found.rows)
@@ -72,6 +75,13 @@ def _answer(views: Any, url: str, query: str, settings: Mapping[str, str]) -> An
         session.close()
 
 
+def _check_names(columns: Sequence[str]) -> None:
+    """An object of JSON has each name once."""
+    twice = [name for name in columns if columns.count(name) > 1]
+    if twice:
+        fail(f"several columns are called {listing(twice)}, which JSON cannot tell apart: name them with `as`")
+
+
 def _list(views: Any, as_json: bool, as_csv: bool) -> None:
     rows = [(view.name, name, type_) for view in views for name, type_ in view.columns]
     if as_json:
@@ -98,7 +108,10 @@ def _shown(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it. What it has not is text: decimals, so that nothing of them is lost, times and dates."""
+    """A value as JSON has it. What it has not is text: decimals, so that nothing of them is lost, times and dates, and
+    numbers that are none, or infinite."""
+    if isinstance(value, float) and not isfinite(value):
+        return text_of(value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, datetime):
@@ -106,7 +119,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {_plain(name): _plain(one) for name, one in value.items()}
     if isinstance(value, list):
         return [_plain(one) for one in value]
     return str(value)
