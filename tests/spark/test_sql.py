@@ -199,6 +199,17 @@ def test_if_java_ends_the_command_says_why(url: str, tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_workers_elsewhere_do_not_see_a_file_of_this_machine(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))  # where none is
+    for master, is_warned in (("spark://host:7077", True), ("local[1]", False)):
+        (tmp_path / "demaq.toml").write_text(f'spark.master = "{master}"\n', encoding="utf-8")
+        told = run(url, "select 1", "--app", str(tmp_path)).stderr
+        warning = f"warning: the store is a file of this machine, and workers of Spark at `{master}` on other machines"
+        assert told.startswith(warning) == is_warned
+
+
 def test_queries_leave_the_session_of_others_alone(spark: Any, url: str) -> None:
     answer(spark, url, "select 1 from work")
     assert "work" not in {table.name for table in spark.catalog.listTables()}

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from demaq.cli.output import fail, paint, print_json
+from demaq.cli.sparks import warn_of_store
 from demaq.cli.stores import errors_told, existing, json_option, one_line, place_options, time_shown
 from demaq.cli.tables import print_table
 from demaq.diagnostics import Report, listing
@@ -67,6 +68,7 @@ def _settings(app: str) -> Mapping[str, str]:
 def _answer(views: Any, url: str, query: str, settings: Mapping[str, str]) -> Any:
     session = session_at("auto", settings)
     assert session is not None
+    warn_of_store(session.master, url)
     if sys.stderr.isatty():
         click.echo("starting Spark…", err=True)
     try:
