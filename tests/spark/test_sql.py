@@ -10,9 +10,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from click.testing import CliRunner, Result
+from pyspark.errors import AnalysisException
 
+from databases import postgres
 from demaq.cli import main
 from demaq.spark.session import SparkUnavailable
 from demaq.spark.views import QueryFailed, answer, views_at
@@ -215,6 +218,18 @@ def test_queries_leave_the_session_of_others_alone(spark: Any, url: str) -> None
     assert "work" not in {table.name for table in spark.catalog.listTables()}
     with pytest.raises(QueryFailed):
         answer(spark, url, "select 1 from work_")
+
+
+def test_looking_at_an_empty_database_makes_no_store(spark: Any) -> None:
+    with postgres() as empty:
+        for query in ((), ("select 1 from messages",)):
+            result = run(empty, *query)
+            assert (result.exit_code, "error: there is no store in postgresql://" in result.output) == (2, True)
+        with pytest.raises(AnalysisException, match="there is no store in postgresql://"):
+            spark.read.format("demaq").options(store=empty).load()
+        with psycopg.connect(empty) as connection:
+            tables = connection.execute("select tablename from pg_tables where schemaname = current_schema()")
+            assert tables.fetchall() == []
 
 
 def test_misuse(url: str, tmp_path: Path) -> None:

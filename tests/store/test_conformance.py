@@ -18,6 +18,7 @@ from demaq.store import (
     Selection,
     Store,
     StoreError,
+    StoreUnavailable,
     Version,
     open_store,
 )
@@ -99,6 +100,14 @@ def test_a_batch_that_is_tried_again_comes_in_once(store: Store) -> None:
     assert ids(store.waiting(10)) == [1, 2, 3]
     assert {queue: counts.outside for queue, counts in store.ledger().items()} == {"work": 2, "other": 1}
     assert fits(store)
+
+
+def test_looking_at_a_store_makes_none(address: str) -> None:
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match=r"there is no store in|cannot be opened"):
+            open_store(address, read_only=True)
+    open_store(address).close()
+    open_store(address, read_only=True).close()
 
 
 def test_a_note_comes_in_with_messages_or_not_at_all(address: str) -> None:

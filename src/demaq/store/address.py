@@ -12,7 +12,7 @@ _SQLITE = "sqlite:///"
 
 
 def open_store(url: str, *, exclusive: bool = False, migrate: bool = False, read_only: bool = False) -> Store:
-    """Open a store; with `exclusive`, as the one node that processes its messages.
+    """Open a store; with `exclusive`, as the one node that processes its messages. With `read_only`, none is made.
 
     A store that an older version wrote is brought up to date if `migrate` says so, which is exclusive as well.
     """
@@ -21,7 +21,7 @@ def open_store(url: str, *, exclusive: bool = False, migrate: bool = False, read
     if url.startswith(_SQLITE):
         return SqliteStore(_path(url), exclusive=exclusive or migrate, migrate=migrate, read_only=read_only)
     if url.startswith(("postgresql://", "postgres://")):
-        return _open_postgres(url, exclusive=exclusive or migrate, migrate=migrate)
+        return _open_postgres(url, exclusive=exclusive or migrate, migrate=migrate, read_only=read_only)
     raise StoreAddressInvalid(
         f"`{url}` is no address of a store: write `sqlite:///path/to/file`, `postgresql://…` or `memory:`"
     )
@@ -35,14 +35,14 @@ def _path(url: str) -> Path:
     return Path(text)
 
 
-def _open_postgres(url: str, *, exclusive: bool, migrate: bool) -> Store:
+def _open_postgres(url: str, *, exclusive: bool, migrate: bool, read_only: bool) -> Store:
     try:
         from demaq.store.postgres import PostgresStore  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise StoreAddressInvalid(
             "PostgreSQL needs the extra `postgres`: install it with `pip install 'demaq[postgres]'`"
         ) from error
-    return PostgresStore(url, exclusive=exclusive, migrate=migrate)
+    return PostgresStore(url, exclusive=exclusive, migrate=migrate, read_only=read_only)
 
 
 def shown(url: str) -> str:

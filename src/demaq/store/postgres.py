@@ -69,7 +69,7 @@ class PostgresStore(SqlStore):
 
     dialect = PostgresDialect()
 
-    def __init__(self, url: str, *, exclusive: bool = False, migrate: bool = False) -> None:
+    def __init__(self, url: str, *, exclusive: bool = False, migrate: bool = False, read_only: bool = False) -> None:
         self._url = url
         self._queries = _translated_queries()
         with self._translated():
@@ -78,7 +78,7 @@ class PostgresStore(SqlStore):
                 self._connection.execute(_BY_KEYS)
                 if exclusive:
                     self._take_lock()
-                self._prepare(migrate)
+                self._prepare(migrate, read_only)
                 if exclusive:
                     self._connection.execute(self._queries["discard_old"])
             except BaseException:
@@ -100,8 +100,10 @@ class PostgresStore(SqlStore):
 
     # Schema
 
-    def _prepare(self, migrate: bool) -> None:
+    def _prepare(self, migrate: bool, read_only: bool) -> None:
         has = self._schema_version()
+        if not has and read_only:
+            raise StoreUnavailable(f"there is no store in {shown(self._url)}: `demaq run` or `demaq deploy` makes one")
         if has > newest(_DIALECT):
             raise StoreTooNew(
                 f"{shown(self._url)} was written by a newer version of Demaq (its schema is {has}, this one knows "
