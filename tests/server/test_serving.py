@@ -7,11 +7,14 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+from demaq.gateways import folders
 from demaq.language import check
 from demaq.model import EdgeSettings, GatewaySettings, MailSettings, ServerSettings
 from demaq.node import Node
@@ -177,3 +180,50 @@ def test_tls(tmp_path: Path) -> None:
     with served(tmp_path / "app", APP, server=server, verify=context) as node:
         assert node.serving.address.startswith("https://")
         assert node.post("inbox", "<a/>").status_code == 202
+
+
+SENDING = """create queue inbox kind incomingGateway mode persistent
+create queue out kind outgoingGateway mode persistent
+create rule send for inbox if (/send) then
+  for $to in /send/to return do enqueue <work/> into out with To value string($to)
+"""
+
+
+@pytest.fixture
+def hung(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[list[object], threading.Event]]:
+    """Who waits for addresses of hosts or for a disk, and gets nothing until something is set."""
+    end, asked = threading.Event(), list[object]()
+    resolve = socket.getaddrinfo
+
+    def resolving(host: Any, *more: Any, **named: Any) -> Any:
+        if ".invalid" not in str(host):
+            return resolve(host, *more, **named)
+        return waiting(host)
+
+    def waiting(what: object, *_: object) -> Any:
+        asked.append(what)
+        end.wait()
+        raise OSError("nobody is there")
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolving)
+    monkeypatch.setattr(folders, "write_whole", waiting)
+    yield asked, end
+    end.set()
+
+
+@pytest.mark.parametrize("to", ["http://h{}.invalid/", "http://h{}.example.invalid/", "file:/tmp/hung/h{}/"])
+def test_what_comes_in_does_not_wait_for_names_and_disks(
+    tmp_path: Path, hung: tuple[list[object], threading.Event], to: str
+) -> None:
+    asked, end = hung
+    allowed = ("http://*.example.invalid/",) if "example" in to else tuple(map(to.format, range(32)))
+    gateways = {"out": GatewaySettings(allow=allowed)}
+    with served(tmp_path / "app", SENDING, gateways=gateways) as node:
+        node.client.timeout = 5
+        node.post("inbox", f"<send>{''.join(f'<to>{to.format(number)}x</to>' for number in range(32))}</send>")
+        threads = min(32, (os.cpu_count() or 1) + 4)  # of those that others have
+        node.until(lambda: len(asked) >= threads)
+        try:
+            assert node.post("inbox", "[]", content_type="application/json").status_code == 202
+        finally:
+            end.set()

@@ -5,10 +5,13 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence, Set
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
 from demaq.diagnostics import DemaqError
@@ -25,8 +28,12 @@ _ENDINGS = (".xml", ".json")
 _AT_ONCE = 200  # files
 _MOST_BYTES = 32 * 1024 * 1024  # of files that are read at once, and one more
 _LONGEST_NAME = 255  # bytes, as file systems have it
+_MOVERS = 4  # threads for each folder that is watched
+_WRITERS = 32  # threads for files that go out
 TAKEN, REFUSED = "taken", "refused"  # folders inside, for files that were
 _MOVING = ".moving"  # a folder inside, for files on their way there: nobody else puts anything under their names
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +97,15 @@ async def watch(
     `longest` characters.
     """
     watched = _Watched(folder, take, refuse, largest, longest)
-    while not is_stopping():
-        try:
-            is_more = await watched.turn()
-        except Exception as error:  # noqa: BLE001  # whatever it is, the files after it are taken in
-            _complain(folder, error)
-            is_more = False
-        if not is_more:
-            await asyncio.sleep(_EVERY)
+    with closing(watched):
+        while not is_stopping():
+            try:
+                is_more = await watched.turn()
+            except Exception as error:  # noqa: BLE001  # whatever it is, the files after it are taken in
+                _complain(folder, error)
+                is_more = False
+            if not is_more:
+                await asyncio.sleep(_EVERY)
 
 
 class _Watched:
@@ -111,11 +119,18 @@ class _Watched:
         self._longest = longest
         self._stuck: set[Path] = set()  # others go before
         self._refused: dict[str, str] = {}  # why, by their keys: it is told once
+        self._threads = ThreadPoolExecutor(_MOVERS, thread_name_prefix="folder")  # nobody else waits for its disk
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False)
+
+    async def _in_thread(self, work: Callable[..., Result], *given: object) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *given)
 
     async def turn(self) -> bool:
         """Take in the oldest files; are there more?"""
-        paths, is_more = await asyncio.to_thread(_still, self._folder, self._stuck, self._largest)
-        found = await asyncio.to_thread(_read_all, paths, self._largest, self._longest())
+        paths, is_more = await self._in_thread(_still, self._folder, self._stuck, self._largest)
+        found = await self._in_thread(_read_all, paths, self._largest, self._longest())
         await asyncio.gather(*(self._one(seen) for seen in found))  # they begin in this order
         return is_more
 
@@ -123,7 +138,7 @@ class _Watched:
         read = seen.read
         try:
             reason = await (self._no_message(seen, read) if isinstance(read, _NoMessage) else self._answer(read))
-            await asyncio.to_thread(_put_aside, seen, self._folder, reason)
+            await self._in_thread(_put_aside, seen, self._folder, reason)
         except LeftAlone:
             return
         except Exception as error:  # noqa: BLE001  # the others are taken in
@@ -266,11 +281,29 @@ def _fitting(name: str, ending: str) -> str:
     return os.fsdecode(os.fsencode(name)[: _LONGEST_NAME - len(ending.encode())]) + ending
 
 
-async def send_file(parcel: Parcel) -> None:
-    """Write a message into a folder: whole or not at all, and the same file if it is written again."""
+class FileTransport:
+    """Writes messages into folders."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(_WRITERS, thread_name_prefix="files")  # nobody else waits for a disk
+
+    async def __aenter__(self) -> "FileTransport":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def send(self, parcel: Parcel) -> None:
+        """Write a message: whole or not at all, and the same file if it is written again. Raises `Undelivered`."""
+        await asyncio.get_running_loop().run_in_executor(self._threads, _write, parcel)
+
+
+def _write(parcel: Parcel) -> None:
     folder = Path(unquote(urlsplit(parcel.to).path))
     name = f"{parcel.message.id:012d}-{parcel.identity.rpartition(':')[2][:8]}.xml"
     try:
-        await asyncio.to_thread(write_whole, folder / name, parcel.message.body.encode())
+        write_whole(folder / name, parcel.message.body.encode())
     except OSError as error:
         raise Undelivered("disconnectedTransport", f"{folder} cannot be written to: {error.strerror}") from error

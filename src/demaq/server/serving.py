@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from demaq.diagnostics import DemaqError
-from demaq.gateways.folders import send_file
+from demaq.gateways.folders import FileTransport
 from demaq.gateways.http import HttpTransport
 from demaq.gateways.outbox import Outbox
 from demaq.gateways.parcel import Answer, Parcel, Undelivered
@@ -27,6 +27,7 @@ from demaq.server.app import application
 from demaq.server.edge import Edge
 from demaq.server.guard import is_loopback
 from demaq.server.inlets import folders, mailbox
+from demaq.server.loop import Loop
 from demaq.server.protocol import PatientProtocol
 from demaq.server.tracing import Traced
 
@@ -119,7 +120,8 @@ class Serving:
 
     def _run(self) -> None:
         try:
-            asyncio.run(self._serve())
+            with asyncio.Runner(loop_factory=Loop) as runner:
+                runner.run(self._serve())
         except BaseException as error:  # noqa: BLE001  # whoever waits is told
             self._failure = error
         finally:
@@ -130,9 +132,9 @@ class Serving:
     async def _serve(self) -> None:
         loop = self._loop = asyncio.get_running_loop()
         posting = HttpTransport(longest=lambda: self._node.plan.limits.message_size)
-        async with posting as http, SmtpTransport(self._settings.mail) as smtp:
+        async with posting as http, SmtpTransport(self._settings.mail) as smtp, FileTransport() as files:
             calling, tracing = Calling(http, Sealing(self._node.clock.now)), self._node.tracing
-            transports = _Transports(http, smtp, calling)
+            transports = _Transports(http, smtp, files, calling)
             outbox = Outbox(
                 self._settings,
                 self.edge.interfaces,
@@ -198,9 +200,10 @@ def _let_go(server: uvicorn.Server, *, is_late: bool) -> None:
 class _Transports:
     """By what an address begins with."""
 
-    def __init__(self, http: HttpTransport, smtp: SmtpTransport, calling: Calling) -> None:
+    def __init__(self, http: HttpTransport, smtp: SmtpTransport, files: FileTransport, calling: Calling) -> None:
         self._http = http
         self._smtp = smtp
+        self._files = files
         self._calling = calling
 
     async def call(self, parcel: Parcel, action: str, body: bytes, identity: str) -> bytes:
@@ -216,7 +219,7 @@ class _Transports:
             await self._smtp.send(parcel)
             return None
         if scheme == "file":
-            await send_file(parcel)
+            await self._files.send(parcel)
             return None
         raise Undelivered("disconnectedTransport", f"nothing can be sent by `{scheme}:`", is_final=True)
 
