@@ -110,6 +110,7 @@ def test_rows_that_python_cannot_have_are_refused_and_no_other_is(spark: SparkSe
         ({"queue": "work"}, "body string, flag map<string,string>", "has no type that a property can have"),
         ({"queue": "work", "onRefused": "ignore"}, "body string", "the option `onRefused` is `fail` or `log`"),
         ({"queue": "work", "query": "load"}, "body string", "number the batches of a query with the option `batch`"),
+        ({"queue": "work", "batch": "7"}, "body string", "name the query that the batch is of with the option `query`"),
         ({"queue": "work", "table": "messages"}, "body string", "has no option `table` here"),
     ],
 )
@@ -124,6 +125,8 @@ def test_streams_need_a_name_and_nothing_is_overwritten(spark: SparkSession, tmp
     schema = _schema(spark, "body string")
     with pytest.raises(DemaqError, match="name the query with the option `query`"):
         DemaqSource({"store": "sqlite:///x", "queue": "work"}).streamWriter(schema, overwrite=False)
+    with pytest.raises(DemaqError, match="leave out the option `batch`"):
+        DemaqSource({"store": "sqlite:///x", "queue": "work", "query": "q", "batch": "1"}).streamWriter(schema, False)
     with pytest.raises(DemaqError, match="messages are never overwritten"):
         DemaqSource({"store": "sqlite:///x", "queue": "work"}).writer(schema, overwrite=True)
     empty = f"sqlite:///{tmp_path / 'empty.db'}"

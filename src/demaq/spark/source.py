@@ -89,6 +89,11 @@ class DemaqSource(DataSource):
                 "number the batches of a query with the option `batch`: those that the store has already do not come "
                 "in again; without the option `query`, every write comes in"
             )
+        if target.query is None and batch is not None:
+            raise SourceInvalid(
+                "name the query that the batch is of with the option `query`: by both, the store knows what it has "
+                "already; without the option `batch`, every write comes in"
+            )
         return LogWriter(target, batch or 0)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> LogStreamWriter:
@@ -97,6 +102,8 @@ class DemaqSource(DataSource):
                 "name the query with the option `query`: by this name and the number of a batch the store knows "
                 "what it has already, so that everything comes in exactly once"
             )
+        if "batch" in self.options:
+            raise SourceInvalid("Spark numbers the batches of a stream: leave out the option `batch`")
         return LogStreamWriter(self._target(schema, overwrite))
 
     def _target(self, schema: StructType, overwrite: bool) -> Target:
