@@ -32,7 +32,7 @@ from databases import postgres
 from demaq.diagnostics import DemaqError
 from demaq.spark.reader import PushingReader, Range
 from demaq.spark.source import DemaqSource
-from demaq.spark.values import reading
+from demaq.spark.values import TYPES, reading
 from demaq.store import open_store
 from spark.logs import START, filled
 
@@ -377,6 +377,22 @@ def test_columns_of_messages_keep_their_types(url: str) -> None:
         DemaqSource({"store": url, "pushdown": "yes"}).reader(source.schema())
     with pytest.raises(DemaqError, match="the option `maxRowsPerBatch` is a number, at least 1, not `0`"):
         DemaqSource({"store": url, "maxRowsPerBatch": "0"}).streamReader(source.schema())
+
+
+@pytest.mark.parametrize(
+    "type_", ["array<string>", "map<string,string>", "struct<a:int>", "interval day to second", "binary", "variant"]
+)
+def test_types_that_no_property_is_read_as_are_refused(spark: SparkSession, url: str, type_: str) -> None:
+    wanted = spark.read.format("demaq").options(store=url, queue="work").schema(f"id bigint, price {type_}")
+    with pytest.raises(AnalysisException, match=r"no property is read as .*: the types are tinyint, .* date, string"):
+        wanted.load().collect()
+
+
+def test_every_type_that_is_named_is_read(spark: SparkSession, url: str) -> None:
+    columns = [spark.read.format("demaq").options(store=url, queue="work").schema(f"price {type_}") for type_ in TYPES]
+    for type_, source in zip(TYPES, columns, strict=True):
+        assert source.load().dtypes == [("price", "decimal(10,0)" if type_ == "decimal" else type_)]
+        assert len(source.load().toArrow()) == 7
 
 
 def test_a_queue_may_be_named_where_other_formats_have_a_path(spark: SparkSession, url: str) -> None:

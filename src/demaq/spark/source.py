@@ -10,6 +10,7 @@ from demaq.diagnostics import did_you_mean, listing
 from demaq.spark.gate import Shape, check_columns, deployed_plan, spark_columns
 from demaq.spark.reader import LogReader, LogStreamReader, Place, PushingReader, opened
 from demaq.spark.tables import SourceInvalid, Table, table_of
+from demaq.spark.values import reading
 from demaq.spark.writer import LogStreamWriter, LogWriter, Target
 
 _READING = ("store", "queue", "table", "columns", "pushdown", "partitions", "startingPosition", "maxRowsPerBatch")
@@ -76,6 +77,8 @@ class DemaqSource(DataSource):
             if column.property is None and column.type != field.dataType:
                 wanted = column.type.simpleString()
                 raise SourceInvalid(f"the column `{column.name}` has the type {wanted}: cast it in the query instead")
+            if column.property is not None:
+                reading(field.dataType)  # which it may refuse
             columns.append(replace(column, name=field.name, type=field.dataType))
         assert url is not None
         return Place(url, replace(table, columns=tuple(columns)), self._number("partitions", least=1))

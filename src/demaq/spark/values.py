@@ -15,12 +15,18 @@ from pyspark.sql.types import (
     DecimalType,
     FractionalType,
     IntegralType,
+    StringType,
     TimestampNTZType,
     TimestampType,
 )
 
-from demaq.spark.tables import Column
+from demaq.spark.tables import Column, SourceInvalid
 
+TYPES = (
+    *("tinyint", "smallint", "int", "bigint", "decimal", "float", "double", "boolean"),
+    *("timestamp", "timestamp_ntz", "date", "string"),
+)
+"""The types that a property can be read as."""
 _EXACT = Context(prec=39)  # Spark has 38 digits at most, and rounding may add one; Python's own context has 28
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
@@ -52,6 +58,8 @@ def _of_properties(column: Column, stored: Sequence[Any]) -> list[Any]:
 def reading(type_: DataType) -> Callable[[str], Any]:
     """How the text of a value is read as a type of Spark. What does not fit is null.
 
+    Raises `SourceInvalid` if the type is none that text is read as.
+
     >>> reading(BooleanType())("true"), reading(DateType())("2007-01-10Z"), reading(DecimalType(4, 1))("1000")
     (True, datetime.date(2007, 1, 10), None)
     """
@@ -62,7 +70,7 @@ def reading(type_: DataType) -> Callable[[str], Any]:
     for known, read in _READINGS:
         if isinstance(type_, known):
             return read
-    return str
+    raise SourceInvalid(f"no property is read as {type_.simpleString()}: the types are {', '.join(TYPES)}")
 
 
 def _reads_integer(type_: IntegralType) -> Callable[[str], int | None]:
@@ -129,6 +137,7 @@ _READINGS: tuple[tuple[type[DataType], Callable[[str], Any]], ...] = (
     (TimestampType, _time),
     (TimestampNTZType, _time_without_zone),
     (DateType, _day),
+    (StringType, str),
 )
 
 
