@@ -12,6 +12,8 @@ from lxml import etree
 
 from demaq.gateways.soap.envelope import Version
 from demaq.model import GatewaySettings, ServerSettings
+from demaq.server.edge import Edge
+from demaq.store import StoreUnavailable
 from serving import SOON, Served, Service, served, service
 
 NS = "urn:weather"
@@ -213,6 +215,26 @@ def test_what_is_wrong_is_told_in_a_fault(node: Served, version: Version) -> Non
     assert all("<malformed/>" in error["body"] and "Envelope" in error["body"] for error in errors)
     response = node.post("plain", envelope("<nothing/>", "", version), content_type=version.media_type)
     assert "schema" in fault_of(response.text)[1]
+
+
+async def away(*_: object) -> None:
+    raise StoreUnavailable("nobody at db.example.org")
+
+
+@pytest.mark.parametrize("version", list(Version), ids=lambda version: version.name)
+@pytest.mark.parametrize("body", ['<note xmlns="urn:weather">rain</note>', "<nothing/>"], ids=["right", "wrong"])
+def test_while_the_store_is_away_the_answer_is_a_fault_of_the_receiver(
+    node: Served, monkeypatch: pytest.MonkeyPatch, version: Version, body: str
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Edge, "take", away)
+        response = node.post("weather", envelope(body, "", version), content_type=version.media_type)
+    assert response.status_code == 503
+    assert response.headers["content-type"].startswith(version.media_type)
+    assert response.headers["retry-after"] == "5"
+    code, reason = fault_of(response.text)
+    assert code == ("soap:Server" if version is Version.SOAP_11 else "soap:Receiver")
+    assert reason == "the store cannot be reached"
 
 
 @pytest.mark.parametrize("version", list(Version), ids=lambda version: version.name)

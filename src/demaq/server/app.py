@@ -15,7 +15,7 @@ from demaq.server.guard import Guard
 from demaq.server.metrics import metrics_text
 from demaq.server.openapi import openapi
 from demaq.server.operations import OPERATIONS
-from demaq.server.problems import Problem, not_found, problem, told
+from demaq.server.problems import Problem, not_found, problem, store_away, told
 from demaq.server.receiving import Receiving
 from demaq.server.tracing import Continuing
 from demaq.store import Conflict, StoreError, StoreUnavailable
@@ -58,9 +58,8 @@ def _is_public(path: str, edge: Edge) -> bool:
     return len(parts) > 2 and parts[1] == "gateways" and edge.settings.gateway(parts[2]).public
 
 
-def _unavailable(_request: Request, _error: Exception) -> Response:
-    """Why is in the logs: it may say where the store is, and anybody may ask."""
-    return problem(503, "the store cannot be reached", {"retry-after": "5"})
+def _unavailable(request: Request, _error: Exception) -> Response:
+    return told(request, store_away())
 
 
 def _refused(_request: Request, error: Exception) -> Response:

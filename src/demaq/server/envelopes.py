@@ -32,10 +32,10 @@ from demaq.model import Message, Value
 from demaq.server.edge import Edge
 from demaq.server.exchanges import AGAIN, Exchange, Exchanging, failed_because, key_of, refused, sender_of
 from demaq.server.preferences import preferred_wait
-from demaq.server.problems import Problem
+from demaq.server.problems import Problem, store_away
 from demaq.server.tokens import Tokens
 from demaq.server.tracing import continued
-from demaq.store import Arrived
+from demaq.store import Arrived, StoreUnavailable
 
 VERSION = "soap"  # the parameter that says in which envelope a late reply is wanted
 _USUAL_WAIT = 30.0  # seconds for the reply to an operation that has one
@@ -106,6 +106,17 @@ class Envelopes:
         action = action_of(request.headers.get("soapaction"), request.headers.get("content-type", ""))
         coming = _Coming(request, queue, media, protocols, action)
         try:
+            answer = await self._answered(coming, body)
+        except StoreUnavailable:
+            if protocols.reliable is not None:
+                raise  # a fault would be the answer to what arrived before, and whoever sent that would not ask again
+            away = store_away()
+            answer = _fault(coming, Fault(away.detail, Blame.RECEIVER), away)
+        return None if answer is None else await self._secured(coming, answer)
+
+    async def _answered(self, coming: _Coming, body: bytes) -> Response | None:
+        queue, protocols = coming.queue, coming.protocols
+        try:
             if protocols.security is not None:
                 await self._tokens.load()
             if not await self._is_read(coming, body):
@@ -113,16 +124,15 @@ class Envelopes:
             verified = coming.verified
             if verified is not None and verified.certificate is None and verified.mark is not None:
                 await self._tokens.note(verified.mark, 2 * protocols.credentials.skew)
-            answer = await self._answer(coming, len(body))
+            return await self._answer(coming, len(body))
         except SecurityFault as fault:
             await self._edge.tell(queue, "security", fault.reason)
-            answer = _fault(coming, fault)
+            return _fault(coming, fault)
         except Fault as fault:
-            answer = _fault(coming, fault)
+            return _fault(coming, fault)
         except Problem as problem:
             blame = Blame.SENDER if problem.status < 500 else Blame.RECEIVER
-            answer = _fault(coming, Fault(problem.detail, blame))
-        return await self._secured(coming, answer)
+            return _fault(coming, Fault(problem.detail, blame))
 
     async def _is_read(self, coming: _Coming, body: bytes) -> bool:
         """Whether it is an envelope. One that is not as it should be is told in the log."""
@@ -241,13 +251,16 @@ def _response(coming: _Coming, data: bytes, status: int = 200, headers: Mapping[
     return Response(data, status, headers, coming.version.media_type)
 
 
-def _fault(coming: _Coming, fault: Fault) -> Response:
+def _fault(coming: _Coming, fault: Fault, said: Problem | None = None) -> Response:
+    """A fault, with the status that HTTP has for it, unless that is said."""
     version = coming.version
     if isinstance(fault, ReliableFault):
         asked = None if coming.asked is None else coming.asked.addressing
         data = fault_envelope(version, fault, asked, fault.headers)
     else:
         data = refusal(fault, version, coming.found)
+    if said is not None:
+        return _response(coming, data, said.status, said.headers)
     return _response(coming, data, status_of(fault, version))
 
 

@@ -23,6 +23,11 @@ class Problem(DemaqError):
         self.headers = dict(headers or {})
 
 
+def store_away() -> Problem:
+    """Why is in the logs: it may say where the store is, and anybody may ask."""
+    return Problem(503, "the store cannot be reached", {"retry-after": "5"})
+
+
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
     told = detail.encode("utf-8", "replace").decode()  # what was sent may have been no Unicode
     body = {"title": HTTPStatus(status).phrase, "status": status, "detail": told}
