@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from demaq.model import ServerSettings
-from demaq.server import protocol
-from serving import Served, served
+from demaq.server import loop, protocol
+from serving import Served, encrypted, served
 
 APP = """create queue inbox kind incomingGateway mode persistent
 create queue done kind basic mode persistent
@@ -23,6 +23,7 @@ HEAD = b"POST /gateways/inbox HTTP/1.1\r\nHost: localhost\r\nContent-Type: appli
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     monkeypatch.setattr(protocol, "_HEAD_SECONDS", 1.0)
     monkeypatch.setattr(protocol, "_BODY_SECONDS", 1.0)
+    monkeypatch.setattr(protocol, "_READ_SECONDS", 1.0)
     with served(tmp_path / "app", APP, server=ServerSettings(connections=5, largest=10_000)) as found:
         yield found
 
@@ -132,3 +133,26 @@ def test_headers_that_are_long_but_not_too_long_are_read(node: Served) -> None:
     with connected(node) as connection:
         connection.sendall(b"GET /health HTTP/1.1\r\nx: " + b"y" * 70_000)
         assert rest(connection).startswith(b"HTTP/1.1 400")
+
+
+def test_whoever_does_not_begin_with_tls_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "_HANDSHAKE_SECONDS", 1.0)
+    server, context = encrypted(tmp_path)
+    with served(tmp_path / "app", APP, server=server, verify=context) as node, connected(node) as connection:
+        assert rest(connection) == b""
+
+
+@pytest.mark.parametrize("last", [b"", b"Connection: close\r\n"])
+def test_whoever_does_not_read_answers_is_let_go(node: Served, monkeypatch: pytest.MonkeyPatch, last: bytes) -> None:
+    lost = []
+    losing = protocol.PatientProtocol.connection_lost
+
+    def noted(self: protocol.PatientProtocol, exc: Exception | None) -> None:
+        lost.append(self.client)
+        losing(self, exc)
+
+    monkeypatch.setattr(protocol.PatientProtocol, "connection_lost", noted)
+    ask = b"GET /api/openapi.json HTTP/1.1\r\nHost: localhost\r\n"
+    with connected(node) as connection:
+        connection.sendall((ask + b"\r\n") * 1000 + ask + last + b"\r\n")
+        node.until(lambda: connection.getsockname() in lost)
