@@ -1,5 +1,6 @@
 """How Spark starts, and ends."""
 
+import os
 import re
 import signal
 import subprocess
@@ -221,3 +222,46 @@ def test_a_session_has_its_own_java() -> None:
         "which 1",
         "closed 0",
     ]
+
+
+CHOICES = """
+import os, sys
+from demaq.spark.session import session_at
+
+settings = {"spark.ui.enabled": "false", "spark.pyspark.python": sys.executable, **eval(sys.argv[1])}
+session = session_at("local[1]", settings)
+context = session.spark.sparkContext
+print(context.parallelize([1]).map(lambda _: sys.executable).collect() == [sys.executable])
+given = context._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments()
+print(*[option for option in given if option in sys.argv[2:]])
+session.close()
+print(os.environ["PYSPARK_PYTHON"])
+"""
+
+
+def test_settings_count_more_than_the_environment_and_are_added_to_our_own(tmp_path: Path) -> None:
+    options = ("-XX:+ExitOnOutOfMemoryError", "-XX:+UseG1GC", "-XX:+UseSerialGC", "-Dwhich=this")
+    settings = {"spark.driver.extraJavaOptions": "-XX:+UseG1GC -Dwhich=this"}
+    command = [sys.executable, "-c", CHOICES, repr(settings), *options]
+    nowhere = str(tmp_path / "python")
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ, "PYSPARK_PYTHON": nowhere}
+    )
+    assert done.stdout.splitlines() == ["True", "-XX:+ExitOnOutOfMemoryError -XX:+UseG1GC -Dwhich=this", nowhere]
+
+
+@pytest.mark.parametrize(
+    ("where", "given", "options"),
+    [
+        ("local[2]", "", "-XX:+ExitOnOutOfMemoryError -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
+        ("local[2]", "-Da=b", "-XX:+ExitOnOutOfMemoryError -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Da=b"),
+        ("local[2]", "-XX:+UseG1GC", "-XX:+ExitOnOutOfMemoryError -XX:+UseG1GC"),
+        ("yarn", "-Da=b", "-XX:+ExitOnOutOfMemoryError -Da=b"),
+        ("yarn", "", "-XX:+ExitOnOutOfMemoryError"),
+    ],
+)
+def test_options_of_java_are_added_to_our_own(where: str, given: str, options: str) -> None:
+    settings = {"spark.driver.extraJavaOptions": given} if given else {}
+    session = session_at(where, settings)
+    assert session is not None
+    assert session._settings["spark.driver.extraJavaOptions"] == options

@@ -154,7 +154,18 @@ def session_at(where: str, settings: Mapping[str, str]) -> Session | None:
         raise SparkUnavailable(
             f"`{master}` is no place for Spark: write `auto`, `off`, `local[2]`, `spark://host:7077`, `yarn` or `k8s://…`"
         )
-    return Session(master, {_OPTIONS: _JAVA_BESIDE if master.startswith("local") else _JAVA, **settings})
+    return Session(master, {**settings, _OPTIONS: _java_options(master, settings.get(_OPTIONS, ""))})
+
+
+def _java_options(master: str, given: str) -> str:
+    """Those that somebody has given come last, so that they count. With `-XX:` they may choose what ours do, too, and
+    Java refuses two collectors of garbage.
+
+    >>> _java_options("yarn", "-Da=b"), _java_options("local[2]", "-XX:+UseG1GC")
+    ('-XX:+ExitOnOutOfMemoryError -Da=b', '-XX:+ExitOnOutOfMemoryError -XX:+UseG1GC')
+    """
+    is_beside = master.startswith("local") and "-XX:" not in given
+    return f"{_JAVA_BESIDE if is_beside else _JAVA} {given}".strip()
 
 
 def _starting() -> Any:

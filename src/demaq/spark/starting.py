@@ -78,11 +78,8 @@ def session(master: str, settings: Mapping[str, str], name: str) -> SparkSession
     for key, value in {**SETTINGS, **(_LOOPBACK if _is_local(master) else {}), **settings}.items():
         if key != "spark.master":  # which the settings name for `auto` only
             conf.set(key, value)
-    environment = {"PYSPARK_PYTHON": settings.get("spark.pyspark.python", sys.executable)}
-    if _is_local(master):
-        environment["SPARK_LOCAL_IP"] = "127.0.0.1"  # nobody else is to reach it
     gateway: Any = None
-    with tempfile.TemporaryFile() as output, _environment(environment), _logging(conf):
+    with tempfile.TemporaryFile() as output, _environment(_variables(master, settings)), _logging(conf):
         try:
             # A group of its own: signals to that of this process, as from a terminal, are not for Java.
             own = {"stdout": output, "stderr": output, "process_group": 0}
@@ -232,16 +229,31 @@ def _with_retries(master: str) -> str:
     return f"local[{match[1] or 1},{SETTINGS['spark.task.maxFailures']}]" if match else master
 
 
+def _variables(master: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """Variables that Spark reads when it starts, unless somebody has set them. The Python that the settings name counts
+    more than that of the environment, as it does for Spark itself."""
+    missing = {"PYSPARK_PYTHON": sys.executable}
+    if _is_local(master):
+        missing["SPARK_LOCAL_IP"] = "127.0.0.1"  # nobody else is to reach it
+    found = {name: value for name, value in missing.items() if name not in os.environ}
+    if "spark.pyspark.python" in settings:
+        found["PYSPARK_PYTHON"] = settings["spark.pyspark.python"]
+    return found
+
+
 @contextmanager
 def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
-    """Variables that Spark reads when it starts, unless somebody has set them."""
-    added = {name: value for name, value in wanted.items() if name not in os.environ}
-    os.environ.update(added)
+    """With these variables instead of those that there are."""
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
     try:
         yield
     finally:
-        for name in added:
-            del os.environ[name]
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 @contextmanager
