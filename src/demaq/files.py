@@ -1,5 +1,6 @@
 """Files that a name stands for, and small files that are written whole."""
 
+import errno
 import glob
 import os
 from collections.abc import Iterable, Iterator
@@ -37,13 +38,29 @@ def files(name: str) -> Iterable[tuple[str, str]]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """All of it, or nothing, whatever happens."""
+    """All of it, or nothing, whatever happens. It is on the disk when this returns."""
     temporary = path.with_name(f".{path.name}")
     with open(temporary, "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    """Let the names in a folder be on the disk, as far as its file system knows how, and we may read the folder."""
+    try:
+        opened = os.open(folder, os.O_RDONLY)
+    except PermissionError:
+        return
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(opened)
 
 
 def _inside(folder: str) -> Iterator[tuple[str, str]]:
