@@ -1,9 +1,13 @@
 """Transient queues: in memory, in the same order, and never on the disk."""
 
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from demaq.engine import transient
+from demaq.engine.records import Incoming
 from demaq.node import RetryRefused, retry
 from demaq.store import MemoryStore, Selection, open_store
 from running import Running, Start, plan_from
@@ -168,3 +172,51 @@ def test_a_transient_message_is_retried_under_an_id_of_its_own(start: Start) -> 
     assert len(running.errors()) == 2
     with pytest.raises(RetryRefused):
         retry(failed, running.engine.store, running.clock.now())
+
+
+def came(running: Running, queue: str, name: str) -> None:
+    """A request comes in, under a key and on a connection of this name."""
+    incoming = Incoming(queue=queue, body="<m/>", now=running.clock.now(), key=name, connection=name)
+    running.engine.receive([incoming])
+
+
+def test_keys_outlive_what_is_not_kept(tmp_path: Path) -> None:
+    plan = replace(plan_from(tmp_path / "app", MIXED), keep=timedelta(0))
+    running = Running(plan, open_store(f"sqlite:///{tmp_path / 'log.db'}"))
+    store = running.engine.store
+    for queue in ("fast", "sure"):
+        came(running, queue, queue)
+
+    def known() -> set[str]:
+        running.engine.reclaim()
+        found = {queue for queue in ("fast", "sure") if store.arrived(queue, queue) is not None}
+        assert set(store.requests(["fast", "sure"])) == found
+        return found
+
+    running.clock.advance(timedelta(days=2))  # they wait until then
+    assert known() == {"fast", "sure"}
+    for queue in ("fast", "sure"):
+        came(running, queue, f"other {queue}")
+    running.run()
+    running.clock.advance(timedelta(seconds=1))
+    while running.engine.reclaim():
+        pass
+    assert running.bodies("fast") == running.bodies("sure") == []
+    assert store.arrived("fast", "other fast") is not None
+    assert store.arrived("sure", "other sure") is not None
+    running.clock.advance(timedelta(hours=2))
+    assert known() == set()
+    assert store.arrived("fast", "other fast") is None
+    assert store.arrived("sure", "other sure") is None
+
+
+def test_only_the_latest_keys_of_transient_queues_are_known(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transient, "_KEPT_KEYS", 10)
+    store = running.engine.store
+    for number in range(30):
+        came(running, "fast", str(number))
+    assert len(store.requests([str(number) for number in range(30)])) == 30  # they all wait
+    running.run()
+    assert set(store.requests([str(number) for number in range(30)])) == {str(number) for number in range(20, 30)}
+    assert store.arrived("fast", "19") is None
+    assert store.arrived("fast", "20") is not None

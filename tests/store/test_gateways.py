@@ -1,5 +1,6 @@
 """What every store keeps for gateways: what came in, what goes out, and which is the answer to what."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -146,12 +147,36 @@ def test_notes_come_with_what_arrives(store: Store) -> None:
 
 
 def test_keys_are_forgotten_with_time(store: Store) -> None:
-    store.arrive([Arrival(message=new(), key="k", connection="c")], NOW)
+    (first,) = store.arrive([Arrival(message=new(), key="k", connection="c")], NOW)
+    store.commit([replace(processed(first.message, 1), queue="inbox", at=NOW)])
     store.reclaim(NOW, 10)
     assert store.requests(["c"])
     store.reclaim(LATER, 10)
     assert not store.requests(["c"])
     assert store.arrive([Arrival(message=new(), key="k")], LATER)[0].is_new
+
+
+def test_keys_of_what_waits_are_not_forgotten(store: Store) -> None:
+    (first,) = store.arrive([Arrival(message=new(), key="k", connection="c")], NOW)
+    store.reclaim(LATER, 10)
+    assert store.requests(["c"]) == {"c": Request("inbox", first.message)}
+    assert store.arrive([Arrival(message=new(), key="k")], LATER) == [replace(first, is_new=False)]
+    store.commit([replace(processed(first.message, 1), queue="inbox", at=LATER)])
+    store.reclaim(LATER, 10)
+    assert store.requests(["c"])
+    store.reclaim(LATER + timedelta(seconds=1), 10)
+    assert not store.requests(["c"])
+
+
+def test_keys_can_be_kept_longer_than_messages(store: Store) -> None:
+    (first,) = store.arrive([Arrival(message=new(), key="k", connection="c")], NOW)
+    store.commit([replace(processed(first.message, 1), queue="inbox", at=NOW)])
+    assert store.reclaim(LATER, 10, NOW) == 1
+    assert store.requests(["c"])
+    assert store.arrived("inbox", "k") is not None
+    assert store.reclaim(LATER, 10, LATER) == 0
+    assert not store.requests(["c"])
+    assert store.arrived("inbox", "k") is None
 
 
 # Going out

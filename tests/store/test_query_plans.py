@@ -26,7 +26,7 @@ ACCESSES = [
         "heads",
         "retained",
     ),
-    *("reset_slices", "release", "forget_entries", "finish_message", "reclaim", "forget_resets"),
+    *("reset_slices", "release", "forget_entries", "finish_message", "reclaim", "forget_resets", "forget_arrivals"),
 ]
 NOW = datetime(2007, 1, 10, tzinfo=UTC)
 INDEX = Index("inbox", "/m/id", KeyKind.TEXT)

@@ -10,7 +10,7 @@ from demaq.cli.stores import address as store_address
 from demaq.cli.stores import errors_told, existing, json_option, opened, place_options
 from demaq.engine.plan import plan_from_text
 from demaq.model import SystemClock
-from demaq.store import open_store, shown
+from demaq.store import KEYS_KEPT, open_store, shown
 
 _AT_ONCE = 1000
 
@@ -40,7 +40,8 @@ def compact(app: str, store: str | None, as_json: bool) -> None:
         latest = found.latest_version()
         keep = plan_from_text(found.version(latest).plan).keep if latest else timedelta(0)
         deleted = 0
-        while number := found.reclaim(SystemClock().now() - keep, _AT_ONCE):
+        now = SystemClock().now()
+        while number := found.reclaim(now - keep, _AT_ONCE, now - max(keep, KEYS_KEPT)):
             deleted += number
         found.compact()
         after = _size(url)

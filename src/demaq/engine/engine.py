@@ -25,7 +25,7 @@ from demaq.engine.transient import LayeredStore
 from demaq.engine.versions import Progress, fill, new_indexes, obstacles
 from demaq.engine.xml import MessageRefused
 from demaq.model import Clock, Message, NewMessage
-from demaq.store import Arrived, Delivery, Note, Processed, QueueCounts, Store
+from demaq.store import KEYS_KEPT, Arrived, Delivery, Note, Processed, QueueCounts, Store
 
 _RECLAIMED_AT_ONCE = 1000
 _SMALLEST = 4
@@ -347,10 +347,10 @@ class Engine:
         """
         while self._pipelines.step() is not None:
             pass
-        before = self._clock.now() - self.plan.keep
+        now = self._clock.now()
         if self._ahead is not None:
             self._ahead.pending.outcomes()  # it may read messages that the last batch has ended
-        return self.store.reclaim(before, _RECLAIMED_AT_ONCE)
+        return self.store.reclaim(now - self.plan.keep, _RECLAIMED_AT_ONCE, now - max(self.plan.keep, KEYS_KEPT))
 
 
 def _size(ledger: Mapping[str, QueueCounts]) -> int:

@@ -26,6 +26,7 @@ from demaq.store import (
 from demaq.store.memory import within
 
 _KEPT = 10_000  # messages of transient queues that are no longer retained, for people to look at
+_KEPT_KEYS = 100_000  # by which messages of transient queues are known if they come again, or their replies asked for
 _BLOCK = 1024  # ids reserved at once for messages that do not touch the disk
 
 
@@ -163,7 +164,7 @@ class LayeredStore:
         made = [(message, done.at) for done in batch for message in done.produced]
         own = [(number, message, at) for number, (message, at) in zip(ids, made, strict=True) if message.transient]
         self._memory.apply(batch, own)
-        self._memory.forget(_KEPT)
+        self._memory.forget(_KEPT, _KEPT_KEYS)
 
     def reconnect(self, store: Store) -> None:
         """Go on with a store that was opened anew. Whether the last commit came through, its position tells."""
@@ -327,8 +328,9 @@ class LayeredStore:
     def notes(self) -> dict[str, tuple[str, datetime]]:
         return self.base.notes()
 
-    def reclaim(self, before: datetime, limit: int) -> int:
-        return self.base.reclaim(before, limit) + self._memory.reclaim(before, limit)
+    def reclaim(self, before: datetime, limit: int, keys_before: datetime | None = None) -> int:
+        stored = self.base.reclaim(before, limit, keys_before)
+        return stored + self._memory.reclaim(before, limit, keys_before)
 
     def compact(self) -> None:
         self.base.compact()

@@ -16,6 +16,7 @@ from demaq.store.errors import (
 from demaq.store.memory import MemoryStore
 from demaq.store.port import (
     HEAD,
+    KEYS_KEPT,
     Arrival,
     Arrived,
     Delivery,
@@ -37,6 +38,7 @@ from demaq.store.port import (
 
 __all__ = [
     "HEAD",
+    "KEYS_KEPT",
     "Arrival",
     "Arrived",
     "Conflict",

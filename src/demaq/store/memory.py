@@ -48,7 +48,8 @@ class MemoryStore:
         self._resets: dict[int, list[Slice]] = {}
         self._versions: list[Version] = []
         self._appended: set[tuple[str, int]] = set()
-        self._arrivals: dict[tuple[str, str], tuple[Arrived, str | None, datetime]] = {}
+        self._arrivals: dict[tuple[str, str], tuple[Arrived, str | None, datetime]] = {}  # the oldest first
+        self._requests: dict[str, Request] = {}  # by their connections
         self._deliveries: dict[int, Delivery] = {}
         self._retries: dict[int, int] = {}
         self._notes: dict[str, tuple[str, datetime]] = {}
@@ -112,6 +113,8 @@ class MemoryStore:
             return replace(self._arrivals[key][0], is_new=False)
         arrived = Arrived(number, arrival.connection, is_new=True)
         self._arrivals[key] = arrived, arrival.fingerprint, at
+        if arrival.connection is not None:
+            self._requests[arrival.connection] = Request(arrival.message.queue, number)
         self.insert(number, arrival.message, at, "outside")
         return arrived
 
@@ -302,11 +305,7 @@ class MemoryStore:
         return {number: self._deliveries[number] for number in ids if number in self._deliveries}
 
     def requests(self, connections: Collection[str]) -> Mapping[str, Request]:
-        return {
-            one.connection: Request(queue, one.message)
-            for (queue, _), (one, _, _) in self._arrivals.items()
-            if one.connection is not None and one.connection in connections
-        }
+        return {one: self._requests[one] for one in connections if one in self._requests}
 
     def replies(self, connections: Collection[str]) -> Mapping[str, int]:
         found: dict[str, int] = {}
@@ -436,11 +435,25 @@ class MemoryStore:
     def notes(self) -> dict[str, tuple[str, datetime]]:
         return dict(sorted(self._notes.items()))
 
-    def reclaim(self, before: datetime, limit: int) -> int:
+    def reclaim(self, before: datetime, limit: int, keys_before: datetime | None = None) -> int:
         ended = [number for number, at in self._ended.items() if at < before][:limit]
         self._reclaim(ended)
-        self._arrivals = {key: found for key, found in self._arrivals.items() if found[2] >= before}
+        self._forget_keys(len(self._arrivals), keys_before or before)
         return len(ended)
+
+    def _forget_keys(self, most: int, before: datetime | None = None) -> None:
+        """Forget so many that are old enough, of messages that do not wait; or any such."""
+        old = ((key, found[0]) for key, found in self._arrivals.items() if before is None or found[2] < before)
+        done = ((key, arrived) for key, arrived in old if self._is_done(arrived.message, before))
+        for key, arrived in list(islice(done, most)):
+            del self._arrivals[key]
+            self._requests.pop(arrived.connection or "", None)
+
+    def _is_done(self, number: int, before: datetime | None) -> bool:
+        message = self._messages.get(number)
+        if message is None:
+            return True
+        return message.processed is not None and (before is None or message.processed < before)
 
     def _reclaim(self, ended: Iterable[int]) -> None:
         for number in ended:
@@ -450,9 +463,11 @@ class MemoryStore:
             self._deliveries.pop(number, None)
             self._count(message.queue, "reclaimed")
 
-    def forget(self, most: int) -> None:
-        """Delete messages that are no longer retained, all but the latest so many."""
+    def forget(self, most: int, keys: int) -> None:
+        """Delete messages that are no longer retained, and forget keys, all but the latest so many of each."""
         self._reclaim(list(self._ended)[: max(0, len(self._ended) - most)])
+        if len(self._arrivals) > keys:
+            self._forget_keys(len(self._arrivals) - keys)
 
     def retained_messages(self) -> list[Message]:
         """All that are retained, in the order of their positions."""

@@ -2,12 +2,15 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from demaq.model import Message, NewMessage, Origin, Slice
 from demaq.model.record import record
+
+KEYS_KEPT = timedelta(hours=1)
+"""So long, at least, keys and connections are known: senders wait for replies, and try again, for less than that."""
 
 HEAD = 200
 """So many characters are the head of a body."""
@@ -389,8 +392,12 @@ class Store(Reader, Protocol):
     def notes(self) -> dict[str, tuple[str, datetime]]:
         """What was left, and when."""
 
-    def reclaim(self, before: datetime, limit: int) -> int:
-        """Delete messages whose retention ended before that time; how many."""
+    def reclaim(self, before: datetime, limit: int, keys_before: datetime | None = None) -> int:
+        """Delete messages whose retention ended before that time; how many.
+
+        Keys and connections are forgotten of messages that came, and were processed, before `keys_before`; before the
+        same time if there is none.
+        """
 
     def compact(self) -> None:
         """Give space that is no longer used back."""

@@ -564,14 +564,14 @@ class SqlStore(ABC):
     def notes(self) -> dict[str, tuple[str, datetime]]:
         return {name: (text, to_time(at)) for name, text, at in self._rows("notes")}
 
-    def reclaim(self, before: datetime, limit: int) -> int:
+    def reclaim(self, before: datetime, limit: int, keys_before: datetime | None = None) -> int:
         with self._transaction():
             gone = self._rows("reclaim", before=to_micros(before), limit=limit)
             if gone:
                 ids = [{"ids": self.dialect.list_of([number for number, _ in gone])}]
                 self._run("forget_resets", ids)
                 self._run("forget_deliveries", ids)
-            self._run("forget_arrivals", [{"before": to_micros(before)}])
+            self._run("forget_arrivals", [{"before": to_micros(keys_before or before)}])
             counted = Counter(queue for _, queue in gone)
             self._run("count_reclaimed", [{"queue": queue, "number": n} for queue, n in sorted(counted.items())])
         return len(gone)

@@ -68,7 +68,10 @@ on conflict do nothing;
 select message, connection, fingerprint from arrival where queue = :queue and key = :key;
 
 -- name: forget_arrivals
-delete from arrival where at < :before;
+-- Of messages that came before a time: but for those that wait, or were processed only after it.
+delete from arrival where at < :before and not exists (
+  select 1 from message where id = arrival.message and (position is null or processed >= :before)
+);
 
 -- name: insert_member
 insert into member (slicing, key, position, message) values (:slicing, :key, :position, :message);
