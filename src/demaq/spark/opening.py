@@ -1,10 +1,11 @@
 """What people open by its name. Nothing here imports pyspark before it is needed."""
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from demaq.pipelines.evaluate.fixpoint import TooManyFacts
 from demaq.pipelines.running.endpoints import Endpoints
 from demaq.pipelines.running.memory import FEW, SMALL, run_here, size_of
 from demaq.pipelines.running.queues import Queues
@@ -19,15 +20,36 @@ AS_TABLES = 64 * 1024 * 1024
 """Bytes of documents up to which one process is done with them before Spark has started."""
 
 
+_FOUND = 100_000  # facts of recursion that are found row by row before there is another way to do it
+
+
 def run_without_spark(endpoints: Endpoints, *, is_auto: bool, **options: Any) -> Ran | None:
     """Run a pipeline in this process, row by row or as tables; None if Spark is the better place and `is_auto` lets it
     be used. `options` are those of `run_here`."""
-    size = None if endpoints.of_spark else size_of(endpoints)
-    if size is not None and size > FEW and (not is_auto or size <= AS_TABLES):
-        ran = _as_tables(endpoints, is_auto=is_auto, **options)
+    for way in _ways(endpoints, is_auto=is_auto):
+        ran = way(endpoints, is_auto=is_auto, **options)
         if ran is not None:
             return ran
-    return None if is_auto and (size is None or size > SMALL) else run_here(endpoints, **options)
+    return None if is_auto else run_here(endpoints, **options)
+
+
+def _ways(endpoints: Endpoints, *, is_auto: bool) -> "list[Callable[..., Ran | None]]":
+    """What to try, by how much there is to be read."""
+    if endpoints.of_spark:
+        return []
+    size = size_of(endpoints)
+    if size <= FEW:
+        return [_by_rows, _as_tables]
+    if is_auto and size > AS_TABLES:
+        return []
+    return [_as_tables, _by_rows] if size <= SMALL else [_as_tables]
+
+
+def _by_rows(endpoints: Endpoints, *, is_auto: bool, **options: Any) -> Ran | None:  # noqa: ARG001  # as the other way
+    try:
+        return run_here(endpoints, most=_FOUND, **options)
+    except TooManyFacts:
+        return None
 
 
 def _as_tables(endpoints: Endpoints, **options: Any) -> Ran | None:

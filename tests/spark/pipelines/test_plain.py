@@ -17,7 +17,7 @@ from demaq.pipelines.values import Value, ValueType
 from demaq.pipelines.vocabulary import Format
 from demaq.spark.pipelines import plain, regular
 from demaq.spark.pipelines.plain import plain_columns
-from demaq.spark.pipelines.regular import regular_columns
+from demaq.spark.pipelines.regular import WIDEST, regular_columns
 from demaq.spark.pipelines.values import encoder, spark_type
 from property.effort import scaled
 
@@ -516,3 +516,28 @@ def test_facts_that_are_numbered_are_left_to_others(names: tuple[str, ...]) -> N
     shape = Shape("p", names, (ValueType.INTEGER,) * 2)
     assert not Case(b'{"a": 1}', shape, Format.JSON, {"lines": True}).is_read()
     assert not Case(b"a\n1\n", shape, Format.CSV, {}).is_read()
+
+
+def test_objects_with_fields_of_their_own_are_no_table() -> None:
+    """Each of them would be a column, with something in it for each object."""
+    shape = Shape("p", ("x",), (ValueType.INTEGER,))
+    lines = [f'{{"x": {n}, "f{n}": {n}}}' for n in range(3 * WIDEST)]
+    for some, is_read in ((lines[:WIDEST], True), (lines, False)):
+        assert Case("\n".join(some).encode(), shape, Format.JSON, {"lines": True}).is_read() == is_read
+        assert Case(f"[{','.join(some)}]".encode(), shape, Format.JSON, {}).is_read() == is_read
+
+
+def test_fields_that_only_later_objects_have_are_read() -> None:
+    shape = Shape("p", ("x",), (ValueType.INTEGER,))
+    begin, late = '{"x": 1, "y": "some text"}\n' * 10_000, '{"x": 2, "late": 1}\n'
+    assert Case((begin + late * 900).encode(), shape, Format.JSON, {"lines": True}).is_read()
+    assert not Case((begin + late * (2 * WIDEST)).encode(), shape, Format.JSON, {"lines": True}).is_read()
+
+
+def test_tables_are_not_as_wide_as_one_likes() -> None:
+    shape = Shape("p", ("f1",), (ValueType.INTEGER,))
+    names = [f"f{n}" for n in range(2 * WIDEST)]
+    text = ",\n".join(json.dumps(dict.fromkeys(names, 1)) for _ in range(3))
+    assert not Case(f"[{text}]".encode(), shape, Format.JSON, {}).is_read()
+    rows = "\n".join(",".join(each) for each in (names, ["1"] * len(names)))
+    assert not Case(rows.encode(), shape, Format.CSV, {}).is_read()

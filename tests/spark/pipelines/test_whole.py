@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from demaq.pipelines import compile_pipeline
@@ -13,7 +14,7 @@ from demaq.pipelines.running.endpoints import Endpoints
 from demaq.pipelines.running.memory import FEW, SMALL, run_here
 from demaq.spark import opening
 from demaq.spark.opening import AS_TABLES, run_without_spark
-from demaq.spark.pipelines import whole
+from demaq.spark.pipelines import columnar, whole
 
 SIMPLE = "r(x) :- p(x), x > 1."
 HALVES = "r(y) :- p(x), y := x / 2."  # not done as tables
@@ -33,8 +34,9 @@ def place(endpoints: Endpoints, size: int, monkeypatch: pytest.MonkeyPatch, *, i
     run_as_tables = whole.run_as_tables
 
     def by_rows(*given: Any, **options: Any) -> Any:
+        ran = run_here(*given, **options)
         done.append(ROWS)
-        return run_here(*given, **options)
+        return ran
 
     def by_tables(*given: Any, **options: Any) -> Any:
         ran = run_as_tables(*given, **options)
@@ -46,7 +48,7 @@ def place(endpoints: Endpoints, size: int, monkeypatch: pytest.MonkeyPatch, *, i
     monkeypatch.setattr(opening, "size_of", lambda _: size)
     ran = run_without_spark(endpoints, is_auto=is_auto)
     assert (ran is not None) == bool(done)
-    assert ran is None or (ran.where, ran.facts) == ("memory", {"p": 2, "r": ran.facts["r"]})
+    assert ran is None or (ran.where, ran.facts["p"]) == ("memory", 2)
     return done[0] if done else SPARK
 
 
@@ -69,6 +71,69 @@ def test_by_how_much_there_is_to_read(
     with monkeypatch.context() as patched:
         assert place(endpoints, size, patched, is_auto=True) == auto
     assert place(endpoints, size, monkeypatch, is_auto=False) == off
+
+
+CLOSURE = "r(y) :- p(x), y := x * 100. r(y) :- r(x), y := x - 1, y > 0."
+PAIRS = "r(x, y) :- p(x), p(y)."
+
+
+@pytest.mark.parametrize(("size", "auto", "off"), [(FEW, TABLES, TABLES), (SMALL, TABLES, TABLES)])
+def test_recursion_that_finds_much_is_not_done_row_by_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, auto: str, off: str
+) -> None:
+    monkeypatch.setattr(opening, "_FOUND", 150)
+    test_by_how_much_there_is_to_read(tmp_path, monkeypatch, CLOSURE, "in.json", size, auto, off)
+
+
+@pytest.mark.parametrize("size", [FEW, SMALL])
+def test_recursion_that_is_too_deep_for_tables_goes_to_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    monkeypatch.setattr(opening, "_FOUND", 150)
+    monkeypatch.setattr(columnar, "MOST_ROUNDS", 20)
+    test_by_how_much_there_is_to_read(tmp_path, monkeypatch, CLOSURE, "in.json", size, SPARK, ROWS)
+
+
+def test_joins_that_find_too_much_are_not_done_as_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    endpoints = made(tmp_path, PAIRS)
+    for facts, is_done in ((30, True), (32, False)):
+        monkeypatch.setattr(columnar, "MOST_FOUND", 1000)
+        (tmp_path / "in.json").write_text(json.dumps([{"x": n} for n in range(facts)]))
+        assert (whole.run_as_tables(endpoints) is not None) == is_done
+        assert (tmp_path / "out.json").exists() == is_done
+        (tmp_path / "out.json").unlink(missing_ok=True)
+        monkeypatch.setattr(columnar, "MOST_FOUND", 10_000)
+        monkeypatch.setattr(columnar, "MOST_BYTES", facts * facts * 40)
+        assert whole.run_as_tables(endpoints) is not None
+        monkeypatch.setattr(columnar, "MOST_BYTES", facts * facts * 8)
+        assert whole.run_as_tables(endpoints) is None
+        monkeypatch.setattr(columnar, "MOST_BYTES", 10**9)
+        (tmp_path / "out.json").unlink()
+
+
+def test_joins_are_measured_by_the_partners_that_there_are() -> None:
+    many, once = pa.table({"k": [1] * 50 + [2] * 10}), pa.table({"k": list(range(1000)), "v": [0] * 1000})
+    assert not columnar._is_too_much(many, once, ["k"])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(columnar, "MOST_FOUND", 60)
+        assert not columnar._is_too_much(many, once, ["k"])
+        assert not columnar._is_too_much(once, many, ["k"])
+        patched.setattr(columnar, "MOST_FOUND", 59)
+        assert columnar._is_too_much(many, once, ["k"])
+        assert columnar._is_too_much(once, many, ["k"])
+        assert not columnar._is_too_much(many, once.slice(500), ["k"])
+
+
+@pytest.mark.parametrize("error", [pa.ArrowInvalid("offset overflow"), MemoryError()])
+def test_what_arrow_cannot_hold_is_done_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: object) -> Any:
+        raise error
+
+    monkeypatch.setattr("demaq.spark.pipelines.inside._in_order", fail)
+    assert whole.run_as_tables(made(tmp_path, SIMPLE)) is None
+    assert {path.name for path in tmp_path.iterdir()} == {"in.json", "p.lila"}
 
 
 def test_without_the_extra_it_goes_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +203,7 @@ def test_relations_that_do_not_leave_are_counted_as_row_by_row(tmp_path: Path) -
 
 def test_strictly(tmp_path: Path) -> None:
     """No goal appears, and nothing is left beside it."""
-    endpoints = made(tmp_path, SIMPLE)
+    endpoints = made(tmp_path, f"{SIMPLE} @to(file:sub/deep/out.csv) {{ r }} @to(file:sub/out.csv) {{ r }}")
     (tmp_path / "in.json").write_text('[{"x": 3}, {"x": "no"}]', encoding="utf-8")
     with pytest.raises(PipelineFailed, match=r"in\.json"):
         whole.run_as_tables(endpoints, is_strict=True)

@@ -18,7 +18,8 @@ class TooManyFacts(Exception):
 
 
 def compile_fixpoint(step: Fixpoint, most: int | None = None) -> Callable[[State], None]:
-    """A function that adds the relations of the fixpoint to the state, unless they have more facts than `most`."""
+    """A function that adds the relations of the fixpoint to the state, unless they have more facts than `most`, or than
+    the input allows."""
     own = frozenset(found.relation for found in step.relations)
     bases = {found.relation: compile_standard(found.base) for found in step.relations}
     rounds = [
@@ -26,6 +27,7 @@ def compile_fixpoint(step: Fixpoint, most: int | None = None) -> Callable[[State
     ]
 
     def run(state: State) -> None:
+        limit = state.input.most if most is None else most
         known: _Facts = {relation: set(base.run(state)) for relation, base in bases.items()}
         inner = replace(state, relations={**state.relations, **known}, own=own, growing={})
         new: dict[str, Rows] = {relation: frozenset(rows) for relation, rows in known.items()}
@@ -34,7 +36,7 @@ def compile_fixpoint(step: Fixpoint, most: int | None = None) -> Callable[[State
             found = _round(inner, rounds, known)
             for relation, rows in found.items():
                 known[relation] |= rows
-            if most is not None and sum(map(len, known.values())) > most:
+            if limit is not None and sum(map(len, known.values())) > limit:
                 raise TooManyFacts
             _grow(inner, found)
             new = dict(found)

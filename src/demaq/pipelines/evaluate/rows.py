@@ -47,11 +47,13 @@ class Messages:
 class Input:
     """The messages of sources, and the facts of enrichers by relation; each by the id of its node in the program.
 
-    Values have the types of their parameters, or are None.
+    Values have the types of their parameters, or are None. If recursion finds more facts than `most`, that is
+    `TooManyFacts`.
     """
 
     sources: Mapping[str, Messages] = field(default_factory=dict)
     enrichers: Mapping[str, Mapping[str, Rows]] = field(default_factory=dict)
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -59,6 +59,7 @@ def appearing(path: Path) -> Iterator[str]:
     """A place beside a file, which becomes the file in the end, packed as its name says."""
     with refusals(path):
         _check_file(path)
+        made = [folder for folder in path.parents if not folder.exists()]
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
         os.close(handle)
@@ -69,6 +70,9 @@ def appearing(path: Path) -> Iterator[str]:
             os.replace(temporary, path)
         except BaseException:
             os.unlink(temporary)
+            for folder in made:
+                with suppress(OSError):  # another goal is in it
+                    folder.rmdir()
             raise
 
 

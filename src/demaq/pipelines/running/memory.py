@@ -132,10 +132,12 @@ def run_here(
     is_strict: bool = False,
     show: Sequence[str] = (),
     tell: Callable[[str], None] = silent,
+    most: int | None = None,
 ) -> Ran:
     """Read all sources, and write all goals. What cannot be read is told; if `is_strict`, nothing is written then.
 
-    Some facts of the relations `show` are to be looked at.
+    Some facts of the relations `show` are to be looked at. If recursion finds more facts than `most`, that is
+    `TooManyFacts`, and nothing is written.
     """
     program, ran = endpoints.program, Ran()
     check_relations(program, show)
@@ -154,7 +156,7 @@ def run_here(
     errors = {source.id: read_errors(endpoints, source, wrong) for source in endpoints.errors}
     note_wrong(ran, [*wrong, *(each for read in errors.values() for each in read.wrong)], is_strict)
     sources |= errors
-    given = Input(sources={name: read.messages for name, read in sources.items()}, enrichers=enrichers)
+    given = Input(sources={name: read.messages for name, read in sources.items()}, enrichers=enrichers, most=most)
     progress.begin("evaluating")
     out = evaluate(optimise(counting(plan_to_look_at(program, show), program)), given)
     for node in endpoints.incoming:

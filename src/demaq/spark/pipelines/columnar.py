@@ -33,7 +33,8 @@ _COMPARED = {
     ValueType.DATE,
 }
 _FLOATING = (ValueType.DOUBLE, ValueType.NUMBER)
-MOST_FOUND = 20_000_000  # facts of a fixpoint, some tens of bytes each,
+MOST_FOUND = 20_000_000  # facts of a fixpoint, or of a join, some tens of bytes each,
+MOST_BYTES = 1024 * 1024 * 1024  # and of a join in all
 MOST_ROUNDS = 300  # and rounds to find them, of some milliseconds each: what is deeper goes faster row by row
 _MUCH = 16  # times as many rows, among which it pays to look for those that are wanted
 
@@ -42,7 +43,7 @@ Tables = Mapping[tuple[str, str], pa.Table]
 
 
 class TooMuch(Exception):
-    """Recursion that is too deep for this, or finds too much."""
+    """Recursion that is too deep for this, or a result that is too large for one process."""
 
 
 # What can be done
@@ -389,7 +390,25 @@ def _joined(node: n.Join | n.AntiJoin, state: Evaluation, kind: str) -> pa.Table
             left = kept_left.near(right, common)
         elif kept_right is not None and kept_left is None:
             right = kept_right.near(left, common)
+        if _is_too_much(left, right, common):
+            raise TooMuch
     return left.join(right, common, join_type=kind, use_threads=False)
+
+
+def _is_too_much(left: pa.Table, right: pa.Table, common: list[str]) -> bool:
+    """Will they have more partners than one process should hold?"""
+    if not left.num_rows or not right.num_rows:
+        return False
+    size = left.nbytes / left.num_rows + right.nbytes / right.num_rows  # of a row
+    most = min(MOST_FOUND, MOST_BYTES / size) if size else MOST_FOUND
+    if left.num_rows * right.num_rows <= most:
+        return False
+    small, large = sorted((left, right), key=lambda table: table.num_rows)
+    counts = small.group_by(common, use_threads=False).aggregate([([], "count_all")])
+    if large.num_rows * pc.max(counts.column("count_all")).as_py() <= most:
+        return False
+    found = large.select(common).join(counts, common, join_type="inner", use_threads=False)
+    return bool(found.num_rows) and pc.sum(found.column("count_all")).as_py() > most
 
 
 _COMPARISONS: dict[str, Callable[..., Any]] = {

@@ -209,7 +209,6 @@ def _collected(
             _add(file, row.goal, row.chunk, aside)
     for file, tally, (_, between, end) in zip(files, tallies, framed, strict=True):
         file.write((end if tally.facts or not between else "]\n").encode())  # an empty list has no lines inside
-    wrong.sort(key=lambda each: (each.file or "", each.line or 0))
     counted = {source: Counted(found.pop(""), found) for source, found in read.items()}
     written = {goal.sink: tally for goal, tally in zip(goals, tallies, strict=True)}
     return Done(counted, wrong, written, counts)
@@ -260,17 +259,20 @@ class _Work:
             if self._patience is not None and one_by_one > self._patience:
                 yield _Row(_TOO_MUCH)
                 return
-            evaluation = self._evaluation(found)
             try:
-                sent = evaluation.run(self._plan)
-            except TooMuch:
+                yield from self._done(found, part)
+            except (TooMuch, pa.ArrowException, MemoryError):  # as if two gigabytes of text should be one column
                 yield _Row(_TOO_MUCH)
                 return
-            for step in self._plan.steps:
-                if isinstance(step, Count) and (step.node.channels or part == 0):  # else it is the same in all parts
-                    yield _Row(_COUNTED, relation=step.relation, facts=evaluation.counts[step.relation])
-            for number, goal in enumerate(self._goals):
-                yield from self._written(number, goal, sent[goal.sink][goal.shape.relation], part)
+
+    def _done(self, found: Mapping[str, ReadPart], part: int) -> Iterator[_Row]:
+        evaluation = self._evaluation(found)
+        sent = evaluation.run(self._plan)
+        for step in self._plan.steps:
+            if isinstance(step, Count) and (step.node.channels or part == 0):  # else it is the same in all parts
+                yield _Row(_COUNTED, relation=step.relation, facts=evaluation.counts[step.relation])
+        for number, goal in enumerate(self._goals):
+            yield from self._written(number, goal, sent[goal.sink][goal.shape.relation], part)
 
     def _evaluation(self, found: Mapping[str, ReadPart]) -> Evaluation:
         given = {**self._enrichers, **{place: table for each in found.values() for place, table in each.facts.items()}}

@@ -6,7 +6,8 @@ what is wrong with a document, and no value is guessed.
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +23,7 @@ from demaq.pipelines.running.order import BOOLEAN, NUMBER, TEXT, lettered
 from demaq.pipelines.values import ValueType
 from demaq.pipelines.vocabulary import Format
 from demaq.spark.pipelines.letters import has_only
-from demaq.spark.pipelines.regular import regular_columns
+from demaq.spark.pipelines.regular import WIDEST, regular_columns
 
 _BLOCK = 4 * 1024 * 1024  # bytes that are parsed at a time
 _SHORT = 100_000  # bytes in which the first object is looked for
@@ -30,6 +31,8 @@ _BETWEEN = re.compile(rb"\}[ \t\r\n]*,[ \t\r\n]*\{")
 _LIST = re.compile(rb"[ \t\r\n]*\[[ \t\r\n]*(\{.*\})[ \t\r\n]*\][ \t\r\n]*\Z", re.DOTALL)
 _LIST_IN_LINE = re.compile(rb"^[ \t]*\[(\{[^\n]*\})\][ \t\r]*$", re.MULTILINE)
 _NESTED = re.compile(rb'"[ \t\r\n]*:[ \t\r\n]*[\[{]')
+_COLONS = b'":', b'" :', b'"\t:', b'"\n:', b'"\r:'  # behind the name of a field
+_BLANKS = re.compile(r"[ \t\r\n]*")
 _DEEPEST = 100  # brackets inside one another that Arrow is trusted with
 _OPEN, _CLOSE = b"{}"
 _BOM = b"\xef\xbb\xbf"
@@ -77,13 +80,8 @@ def _json(data: bytes, shape: Shape, is_of_lines: bool) -> list[pa.Array] | None
     kinds = _kinds(data, shape)
     if kinds is None:
         return None
-    schema = pa.schema([pa.field(name, kind) for name, kind in zip(shape.names, kinds, strict=True)])
-    table = pa.json.read_json(
-        pa.py_buffer(data),
-        read_options=pa.json.ReadOptions(block_size=_BLOCK),
-        parse_options=pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="infer"),
-    )
-    if any(pa.types.is_nested(field.type) for field in table.schema):
+    table = _objects(data, dict(zip(shape.names, kinds, strict=True)))
+    if table is None or any(pa.types.is_nested(field.type) for field in table.schema):
         return None  # there may be facts inside
     if table.num_rows != objects or not all(map(_is_finite, table.columns)):
         return None
@@ -91,6 +89,40 @@ def _json(data: bytes, shape: Shape, is_of_lines: bool) -> list[pa.Array] | None
     if _has_nothing(columns):
         return None
     return _converted(columns, shape, _FROM_JSON)
+
+
+def _objects(data: bytes, kinds: Mapping[str, pa.DataType]) -> pa.Table | None:
+    """Objects with all of their fields: also those that nobody wants have to be JSON. None if they have too many."""
+    others = _others(data[:_SHORT])
+    table = _read(data, {**others, **kinds}, "ignore")
+    fields = sum(data.count(colon) for colon in _COLONS)
+    seen = sum(len(column) - column.null_count for column in table.columns) + data.count(b"null")
+    if fields <= seen:
+        return table
+    return None if fields - seen > WIDEST else _read(data, kinds, "infer")
+
+
+def _others(begin: bytes) -> dict[str, pa.DataType]:
+    """The fields that the first objects have."""
+    text, at, decoder = begin.decode("utf-8", "ignore"), 0, json.JSONDecoder()
+    found: dict[str, pa.DataType] = {}
+    with suppress(ValueError, RecursionError):  # at the latest where the text is cut
+        while len(found) < WIDEST:
+            match = _BLANKS.match(text, at)
+            assert match is not None
+            value, at = decoder.raw_decode(text, match.end())
+            for name, each in value.items() if isinstance(value, dict) else ():
+                if type(each) in _OTHER_KINDS and len(found) < WIDEST:
+                    found.setdefault(name, _OTHER_KINDS[type(each)])
+    return found
+
+
+def _read(data: bytes, kinds: Mapping[str, pa.DataType], others: str) -> pa.Table:
+    return pa.json.read_json(
+        pa.py_buffer(data),
+        read_options=pa.json.ReadOptions(block_size=_BLOCK),
+        parse_options=pa.json.ParseOptions(explicit_schema=pa.schema(kinds), unexpected_field_behavior=others),
+    )
 
 
 def _regular(data: bytes, shape: Shape) -> list[pa.Array] | None:
@@ -164,6 +196,7 @@ def _kinds(data: bytes, shape: Shape) -> list[pa.DataType] | None:
 
 
 _KINDS = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+_OTHER_KINDS = {**_KINDS, int: pa.float64()}  # later, there may be others than integers
 _WRITTEN = {
     ValueType.TEXT: pa.string(),
     ValueType.BOOLEAN: pa.bool_(),
@@ -194,7 +227,7 @@ def _csv(data: bytes, endpoint: Endpoint, shape: Shape) -> list[pa.Array] | None
     if names is None:
         names = [name.strip() for name in data.partition(b"\n")[0].decode().rstrip("\r").split(delimiter)]
         data = data.partition(b"\n")[2]
-    if len(set(names)) != len(names) or not set(shape.names) <= set(names):
+    if not len(set(names)) == len(names) <= WIDEST or not set(shape.names) <= set(names):
         return None
     if not data.strip() or data.startswith(_BOM):
         return None

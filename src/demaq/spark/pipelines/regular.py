@@ -18,6 +18,9 @@ import pyarrow.csv
 
 from demaq.spark.pipelines.letters import bounds, has_any, has_only
 
+WIDEST = 1000
+"""Columns that a table may have. Each of them takes memory in each block, wanted or not."""
+
 _BLOCK = 1024 * 1024  # bytes that are parsed at a time
 _BEGIN = re.compile(rb"[ \t\n]*\[(?:[ \t\n]*\n)?(?=[ \t]*\{)")
 _END = re.compile(rb"\}([ \t\n]*\][ \t\n]*)\Z")
@@ -46,7 +49,7 @@ def regular_columns(data: bytes, kinds: Mapping[str, pa.DataType]) -> dict[str, 
     first = lines[: lines.find(b"\n")].decode()
     between = first.split('"')
     fields = _fields(first, between)
-    if fields is None or not kinds.keys() <= fields.keys():
+    if fields is None or len(between) > 4 * WIDEST or not kinds.keys() <= fields.keys():
         return None
     found = _table(lines, len(between))
     columns = [column.combine_chunks() for column in found.columns]

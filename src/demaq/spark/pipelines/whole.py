@@ -9,9 +9,10 @@ from demaq.pipelines.plan.steps import Plan
 from demaq.pipelines.running.counts import counting, note_all, note_read, note_sent
 from demaq.pipelines.running.endpoints import Endpoints
 from demaq.pipelines.running.looking import check_relations, plan_to_look_at
+from demaq.pipelines.running.memory import some_wrong
 from demaq.pipelines.running.partners import unmet
 from demaq.pipelines.running.progress import Progress, silent
-from demaq.pipelines.running.report import SHOWN, Ran, refusal
+from demaq.pipelines.running.report import Ran, refusal
 from demaq.spark.pipelines.columnar import TooMuch
 from demaq.spark.pipelines.enrichers import enrichers_of
 from demaq.spark.pipelines.inside import Done, goals_of, readers_of, run_inside, stays_inside
@@ -55,7 +56,8 @@ def run_whole(
     enrichers, wrong = enrichers_of(endpoints)
 
     def check(done: Done) -> None:
-        ran.wrong, ran.wrong_number = [*wrong, *done.wrong][:SHOWN], len(wrong) + len(done.wrong)
+        every = [*wrong, *done.wrong]
+        ran.wrong, ran.wrong_number = some_wrong(every), len(every)
         if ran.wrong_number and is_strict:
             raise refusal(ran)
 
