@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from demaq.gateways.soap.envelope import Version
 from demaq.model import GatewaySettings
 from demaq.store import StoreError, StoreUnavailable, open_store
 from serving import Served, served, service
@@ -105,6 +106,25 @@ def test_a_late_reply_can_be_fetched(node: Served) -> None:
     assert (late.status_code, late.json()["replied"]) == (202, False)
     assert node.client.get(place.replace("visits", "plain")).status_code == 404
     assert node.client.get(place[:-1] + "x").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "media"),
+    [
+        (visit("nobody"), "application/xml"),
+        (f'<s:Envelope xmlns:s="{Version.SOAP_11.value}"><s:Body>{visit("nobody")}</s:Body></s:Envelope>', "text/xml"),
+    ],
+)
+@pytest.mark.parametrize("address", ["https://shop.example/demaq", "https://shop.example/demaq/", "http://a.example"])
+def test_a_late_reply_is_where_others_reach_the_node(
+    node: Served, monkeypatch: pytest.MonkeyPatch, address: str, body: str, media: str
+) -> None:
+    """Behind a proxy that takes something off the paths in front."""
+    monkeypatch.setattr(node.serving.edge, "address", address)
+    place = node.post("visits", body, content_type=media, prefer="wait=1").headers["location"]
+    prefix = "/demaq" if "demaq" in address else ""
+    assert place.startswith(f"{prefix}/gateways/visits/replies/")
+    assert node.client.get(place.removeprefix(prefix)).status_code == 202
 
 
 def test_what_no_store_takes_is_no_place_of_a_reply(node: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -190,7 +190,7 @@ class Envelopes:
         )
         wait = self._wait(coming, found)
         if coming.asked is None:
-            return await self._exchanging.exchanged(_SoapExchange(coming), incoming, wait)
+            return await self._exchanging.exchanged(_SoapExchange(coming, self._edge.address), incoming, wait)
         return await self._in_sequence(coming, coming.asked, incoming, wait, size)
 
     def _wait(self, coming: _Coming, found: SoapRequest) -> float:
@@ -222,7 +222,7 @@ class Envelopes:
             receipt = await receiver.accept(place, taken, size, is_waiting=wait > 0, who=asked.who)
             others = await receiver.acknowledgements(asked)
             given = {each.identifier: each for each in (*others, receipt.acknowledgement)}
-            exchange = _SoapExchange(coming, tuple(given.values()))
+            exchange = _SoapExchange(coming, self._edge.address, tuple(given.values()))
             result = receipt.result
             if isinstance(result, MessageRefused):
                 raise Fault(refused(result).detail, headers=exchange.headers)
@@ -267,8 +267,8 @@ def _fault(coming: _Coming, fault: Fault, said: Problem | None = None) -> Respon
 class _SoapExchange(Exchange):
     """What is answered in an envelope, with what has arrived in sequences."""
 
-    def __init__(self, coming: _Coming, given: Sequence[Acknowledgement] = ()) -> None:
-        super().__init__(coming.request)
+    def __init__(self, coming: _Coming, address: str, given: Sequence[Acknowledgement] = ()) -> None:
+        super().__init__(coming.request, address)
         self._coming = coming
         self._given = given
 

@@ -3,7 +3,7 @@
 import asyncio
 from contextlib import suppress
 from dataclasses import replace
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 from uuid import uuid4
 
 from starlette.requests import Request
@@ -30,13 +30,16 @@ AGAIN = "2"  # seconds, after which somebody may ask for a late reply
 class Exchange:
     """How a sender is answered."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, address: str = "") -> None:
+        """`address` is how others reach the node: what a proxy takes off the paths in front stands in it."""
         self._request = request
+        self._address = address
 
     def accepted(self, arrived: Arrived, *, is_late: bool = False) -> Response:
         headers = {} if arrived.is_new else {"idempotency-replayed": "true"}
         if is_late:
-            place = f"{quote(self._request.url.path)}/replies/{arrived.connection}"
+            path = f"{urlsplit(self._address).path.rstrip('/')}{quote(self._request.url.path)}"
+            place = f"{path}/replies/{arrived.connection}"
             headers |= {"location": place, "retry-after": AGAIN}
         return JSONResponse({"id": arrived.message}, 202, headers=headers)
 

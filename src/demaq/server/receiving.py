@@ -67,7 +67,9 @@ class Receiving:
             key=key_of(request),
             fingerprint=fingerprint(document),
         )
-        return await self._exchanging.exchanged(Exchange(request), incoming, preferred_wait(request, usual))
+        return await self._exchanging.exchanged(
+            Exchange(request, self._edge.address), incoming, preferred_wait(request, usual)
+        )
 
     async def late_reply(self, request: Request) -> Response:
         """A reply that came after its sender had gone, or that was not received."""
