@@ -7,13 +7,13 @@ between two batches (`attend`). Everything else happens in the event loop, on a 
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from demaq.engine.destinations import DESTINATIONS, Destination, destinations_text, failing_destinations
 from demaq.engine.engine import Engine
@@ -21,25 +21,26 @@ from demaq.engine.errors import error_body
 from demaq.engine.plan import Plan
 from demaq.engine.records import Failure, Incoming
 from demaq.engine.traces import store_identity
+from demaq.gateways.backlog import Backlog, Key
 from demaq.gateways.connections import Connections
-from demaq.gateways.destinations import DestinationInvalid, destination, needs_public_address, shown
+from demaq.gateways.destinations import shown
 from demaq.gateways.interfaces import Interfaces
 from demaq.gateways.lanes import Breakers, Finished, Outcome, PlainLane, Transport, finished
 from demaq.gateways.parcel import Answer, Parcel, Undelivered, not_sent
 from demaq.gateways.protocols import ProtocolInvalid
-from demaq.gateways.reliable.lane import ReliableLane, note_name
-from demaq.gateways.soap.wsdl import Port
+from demaq.gateways.reliable.lane import ReliableLane, note_name, numbered
+from demaq.gateways.sorting import Sorted, Sorting
 from demaq.gateways.told import tell_of_finished, tell_of_refused, tell_of_replies
 from demaq.gateways.troubles import Troubles
 from demaq.gateways.unanswered import failure_of
 from demaq.model import SYSTEM_ERRORS, Clock, EdgeSettings, Message
 from demaq.store import Delivery, DeliveryResult, Note
 
-_UNDER_WAY = 5_000  # messages that are with lanes at the same time
 _AT_ONCE = 1_000  # that are read, and written down, together
 _CONNECTION = "sys:connection"
 _MOST_FAILING = 100  # destinations that are told of: data can name any number
 _NOTE_PAUSE = 1.0  # seconds
+_NOBODY: Mapping[Key, Sequence[int]] = {}
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 
@@ -104,7 +105,7 @@ class Outbox:
     ) -> None:
         """`wake` lets the node attend to this."""
         self._settings = settings
-        self._interfaces = interfaces
+        self._sorting = Sorting(settings, interfaces)
         self.counts = Counts()
         self._troubles = Troubles(clock, self._changed)
         self._transport = _Watched(transport, self.counts, self._troubles)
@@ -118,9 +119,9 @@ class Outbox:
         self._identity: UUID | None = None
         self._plan: Plan | None = None  # by which messages were taken
         self._after = 0  # the position up to which they were
-        self._under_way: set[int] = set()  # the ids of those that something has to become of
+        self._backlog = Backlog()  # of those that something has to become of
         self._outcomes: deque[Outcome] = deque()
-        self._lanes: dict[tuple[str, str], PlainLane | ReliableLane] = {}
+        self._lanes: dict[Key, PlainLane | ReliableLane] = {}
         self._breakers = Breakers()
         self._doubtful: set[str] = set()  # connections on which something failed
         self._is_closing = False
@@ -172,9 +173,9 @@ class Outbox:
         except BaseException:
             self._outcomes.extendleft(reversed(outcomes))  # for when the store can be reached again
             raise
-        self._under_way.difference_update(one.message for one in done)
         tell_of_finished(done, self._transport.tries)
         for one in done:
+            self._backlog.leave(one.message, is_sent=one.failure is None)
             self._transport.tries.pop(one.message, None)
             if one.failure is None:
                 self.counts.sent += 1
@@ -225,55 +226,72 @@ class Outbox:
         return Incoming(queue=done.parcel.settings.replies, body=done.answer.body, now=now, cause=message)
 
     def _take(self, engine: Engine) -> bool:
-        room = min(_UNDER_WAY - len(self._under_way), _AT_ONCE)
-        if self._is_closing or room <= 0:
+        if self._is_closing:
             return False
-        if engine.plan is not self._plan:  # what had nowhere to go may have a place now
+        if engine.plan is not self._plan:  # what had nowhere to go may have a place now, or go somewhere else
             self._plan, self._after, self.counts.homeless = engine.plan, 0, {}
-        held = engine.held(self._after, room)
+            self._backlog.forget()
+        called = self._call(engine)
+        return self._read(engine) or called
+
+    def _call(self, engine: Engine) -> bool:
+        """Read the messages for which there is room now."""
+        due = self._backlog.due(_AT_ONCE)
+        if not due:
+            return False
+        ids = [number for each in due.values() for number in each]
+        found = engine.store.messages(ids)
+        self._take_up([found[number] for number in ids if number in found and found[number].held], engine, due)
+        return True
+
+    def _read(self, engine: Engine) -> bool:
+        """Read on, past what has to wait: an answer that somebody waits for never does."""
+        held = engine.held(self._after, _AT_ONCE)
         if not held:
             return False
-        self._take_up([message for message in held if message.id not in self._under_way], engine)
+        self._take_up([message for message in held if message.id not in self._backlog], engine)
         self._after = held[-1].position or self._after
         return True
 
-    def _take_up(self, messages: list[Message], engine: Engine) -> None:
+    def _take_up(self, messages: list[Message], engine: Engine, due: Mapping[Key, Sequence[int]] = _NOBODY) -> None:
         """Nothing is remembered of them before the store was asked for all: should it be away, they are held again."""
-        ports = self._interfaces.ports(engine.plan)
-        refused: list[tuple[Message, Undelivered]] = []
-        parcels: list[Parcel] = []
-        homeless: list[Message] = []
-        closed: list[Message] = []
-        for message in messages:
-            try:
-                to, is_public_only = self._destination(message, ports.get(message.queue))
-                protocols = self._interfaces.protocols(engine.plan, message.queue)
-            except DestinationInvalid as error:
-                refused.append((message, Undelivered("security", str(error), is_final=True)))
-            except ProtocolInvalid:
-                closed.append(message)
-            else:
-                if to is None:
-                    homeless.append(message)
-                    continue
-                parcels.append(
-                    Parcel(
-                        message=message,
-                        to=to,
-                        identity=f"urn:uuid:{uuid5(self._identity_of(engine), str(message.id))}",
-                        settings=self._settings.gateway(message.queue),
-                        port=ports.get(message.queue),
-                        protocols=protocols,
-                        is_public_only=is_public_only,
-                    )
-                )
-        with_states = _with_states(parcels, engine)
-        self._refuse(engine, refused)
-        replies = self._reply(engine, homeless)
-        held = Counter(message.queue for message in (*homeless, *closed) if message.id not in replies)
+        sorted_ = self._sorted(messages, engine)
+        states = _states(sorted_.parcels, engine)
+        others = self._numbered(states, {message.id for message in messages}, engine)
+        self._refuse(engine, sorted_.refused)
+        replies = self._reply(engine, sorted_.homeless)
+        held = Counter(message.queue for message in (*sorted_.homeless, *sorted_.closed) if message.id not in replies)
         self.counts.homeless = dict(Counter(self.counts.homeless) + held)
-        self._under_way.update(parcel.message.id for parcel in parcels)
-        self._in_loop(self._put, with_states)
+        self._in_loop(self._put, self._entering([*others, *sorted_.parcels], states, due))
+
+    def _entering(
+        self, parcels: Sequence[Parcel], states: Mapping[Key, str], due: Mapping[Key, Sequence[int]]
+    ) -> "list[tuple[Parcel, str]]":
+        """Those that go on their lanes now, with the states of their sequences. What has a number in one does in any
+        case, when a lane begins: the other side waits for it."""
+        self._backlog.call(due)
+        first = {(key, number) for key, ids in due.items() for number in ids}
+        first |= {(key, number) for key in states if not self._backlog.is_used(key) for number in numbered(states[key])}
+        found = []
+        for parcel in parcels:
+            key, number = _key(parcel), parcel.message.id
+            if self._backlog.enter(key, number, is_due=(key, number) in first):
+                found.append((parcel, states.get(key, "")))
+        return found
+
+    def _numbered(self, states: Mapping[Key, str], known: Collection[int], engine: Engine) -> list[Parcel]:
+        """Besides those that are known, what is still to be sent in sequences that a lane goes on with from now."""
+        wanted = {key: numbered(state) for key, state in states.items() if not self._backlog.is_used(key)}
+        ids = {number for each in wanted.values() for number in each if number not in self._backlog}.difference(known)
+        if not ids:
+            return []
+        held = [message for message in engine.store.messages(ids).values() if message.held]
+        parcels = self._sorted(held, engine).parcels
+        found = [parcel for parcel in parcels if parcel.message.id in wanted.get(_key(parcel), ())]
+        return sorted(found, key=lambda parcel: parcel.message.position or 0)
+
+    def _sorted(self, messages: Sequence[Message], engine: Engine) -> Sorted:
+        return self._sorting.sort(messages, engine.plan, self._identity_of(engine))
 
     def _reply(self, engine: Engine, messages: list[Message]) -> set[int]:
         """Answer those who wait for an answer: the first message on a connection that has nowhere else to go.
@@ -301,14 +319,6 @@ class Outbox:
             self._in_loop(self._connections.answer, replies)
         return {message.id for message in replies.values()}
 
-    def _destination(self, message: Message, port: Port | None) -> tuple[str | None, bool]:
-        """Where a message goes, if anywhere, and whether only a public address is meant."""
-        settings = self._settings.gateway(message.queue)
-        wanted = message.properties.get("To")
-        of_interface = None if port is None else port.address
-        to = destination(None if wanted is None else wanted.text, settings, of_interface)
-        return to, to is not None and needs_public_address(to, settings.allow, settings.to or of_interface)
-
     def _refuse(self, engine: Engine, refused: list[tuple[Message, Undelivered]]) -> None:
         if not refused:
             return
@@ -326,7 +336,7 @@ class Outbox:
         tell_of_refused(refused)
 
     def _identity_of(self, engine: Engine) -> UUID:
-        """The id of the store, which makes the ids of its messages unlike those of others."""
+        """The id of the store."""
         if self._identity is None:
             self._identity = store_identity(engine.store, self._clock.now())
         return self._identity
@@ -339,7 +349,11 @@ class Outbox:
 
     def failing(self) -> tuple[Destination, ...]:
         """The destinations that take nothing, with how many messages wait for them now."""
-        return self._troubles.shown(lambda key: self._lanes[key].waiting if key in self._lanes else 0, _MOST_FAILING)
+        return self._troubles.shown(self._waiting, _MOST_FAILING)
+
+    def _waiting(self, key: Key) -> int:
+        lane = self._lanes.get(key)
+        return self._backlog.behind(key) + (0 if lane is None else lane.waiting)
 
     def _changed(self) -> None:
         self._failing = self.failing()
@@ -347,7 +361,7 @@ class Outbox:
 
     def _put(self, parcels: "list[tuple[Parcel, str]]") -> None:
         for parcel, state in parcels:
-            key = parcel.message.queue, parcel.to
+            key = _key(parcel)
             try:
                 lane = self._lanes.get(key)
                 if lane is None:
@@ -361,7 +375,7 @@ class Outbox:
             return ReliableLane(first, state, self._transport, self._clock, self._hand, ended)
         return PlainLane(self._transport, self._breakers.of(first.to), self._clock, self._hand, ended)
 
-    def _end(self, key: tuple[str, str]) -> None:
+    def _end(self, key: Key) -> None:
         self._troubles.end(key)
         if isinstance(self._lanes.pop(key), PlainLane):
             self._breakers.end(key[1])
@@ -389,13 +403,17 @@ def _tell(saved: "asyncio.Future[None]") -> None:
         saved.set_result(None)
 
 
-def _with_states(parcels: Sequence[Parcel], engine: Engine) -> list[tuple[Parcel, str]]:
-    """With the states of the sequences that they go in, as they were written down last."""
-    if not any(parcel.protocols.reliable for parcel in parcels):
-        return [(parcel, "") for parcel in parcels]
-    notes = engine.store.notes()
-    names = [note_name(parcel.message.queue, parcel.to) for parcel in parcels]
-    return [(parcel, notes[name][0] if name in notes else "") for parcel, name in zip(parcels, names, strict=True)]
+def _key(parcel: Parcel) -> Key:
+    """Of the lane on which it goes."""
+    return parcel.message.queue, parcel.to
+
+
+def _states(parcels: Sequence[Parcel], engine: Engine) -> dict[Key, str]:
+    """The states of the sequences in which messages go, as they were written down last; for each lane that has one."""
+    keys = {_key(parcel) for parcel in parcels if parcel.protocols.reliable}
+    notes = engine.store.notes() if keys else {}
+    found = {key: notes.get(note_name(*key)) for key in keys}
+    return {key: note[0] for key, note in found.items() if note is not None}
 
 
 def _causes(messages: Sequence[Message], engine: Engine) -> Mapping[int, Message]:

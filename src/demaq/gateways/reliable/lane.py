@@ -11,6 +11,7 @@ from demaq.gateways.reliable.letters import Letter, Written
 from demaq.gateways.reliable.outbound import Outbound
 from demaq.gateways.reliable.sender import Sender
 from demaq.gateways.reliable.source import Source
+from demaq.gateways.reliable.vocabulary import RmVersion
 from demaq.gateways.soap.sending import action_of, version_of
 from demaq.logs import logger
 from demaq.model import Clock
@@ -22,6 +23,11 @@ _REST = 1.0  # seconds, after something went wrong that nobody has thought of
 def note_name(queue: str, to: str) -> str:
     """Of the note with the state of the sequence."""
     return f"reliable out {queue} {to}"
+
+
+def numbered(state: str) -> frozenset[int]:
+    """The messages that have numbers in the sequence, by the note, and were not acknowledged."""
+    return frozenset(message for _, message in Outbound.from_text(state, RmVersion.RM_11).outstanding)
 
 
 class ReliableLane:
