@@ -3,14 +3,13 @@ whether it lies where another goal does."""
 
 import os
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
+from demaq.files import is_hidden, is_meant
 from demaq.pipelines.program import Endpoint
 from demaq.pipelines.vocabulary import Format
 
 _SOMEWHERE = "/folder" * 50  # relative names have the same meaning in any folder
-_HIDDEN = (".", "_")  # what is not read of a folder (see `demaq.files`)
 
 
 def overlap(read: Endpoint, written: Endpoint, folder: str = _SOMEWHERE) -> bool:
@@ -21,7 +20,8 @@ def overlap(read: Endpoint, written: Endpoint, folder: str = _SOMEWHERE) -> bool
     source, goal = _parts(folder, read.path), _parts(folder, written.path)
     if source[: len(goal)] == goal:
         return True  # the same, or the goal is a folder around it, which is replaced
-    return _takes(source, [*goal, f"000000.{written.format.value}"] if _is_folder(written) else goal)
+    path = [*goal, f"000000.{written.format.value}"] if _is_folder(written) else goal
+    return _takes(source, path, is_table=read.format is Format.PARQUET)
 
 
 def collide(one: Endpoint, other: Endpoint, folder: str = _SOMEWHERE) -> bool:
@@ -40,15 +40,15 @@ def _is_folder(goal: Endpoint) -> bool:
     return goal.format is Format.PARQUET or goal.path.endswith("/") or not PurePosixPath(goal.path).suffix
 
 
-def _takes(pattern: Sequence[str], path: Sequence[str]) -> bool:
-    """Does a pattern stand for a file, or for a folder that the file is in?"""
+def _takes(pattern: Sequence[str], path: Sequence[str], *, is_table: bool, is_exact: bool = True) -> bool:
+    """Does a pattern stand for a file, or for a folder that the file is in? It stands for folders only if they are
+    tables, or if it names them (see `demaq.files`)."""
     if not pattern:
-        return not any(part.startswith(_HIDDEN) for part in path)
-    if pattern[0] == "**":
-        return any(_takes(pattern[1:], path[at:]) for at in range(len(path) + 1))
-    return bool(path) and _matches(path[0], pattern[0]) and _takes(pattern[1:], path[1:])
-
-
-def _matches(name: str, pattern: str) -> bool:
-    is_hidden = name.startswith(".") and not pattern.startswith(".")
-    return name == pattern or (fnmatchcase(name, pattern) and not is_hidden)
+        return not path or ((is_exact or is_table) and not any(map(is_hidden, path)))
+    first, rest = pattern[0], pattern[1:]
+    if first == "**":
+        ends = (at for at in range(len(path) + 1) if not any(map(is_hidden, path[:at])))
+        return any(_takes(rest, path[at:], is_table=is_table, is_exact=False) for at in ends)
+    if not path or not is_meant(path[0], first):
+        return False
+    return _takes(rest, path[1:], is_table=is_table, is_exact=is_exact and path[0] == first)

@@ -83,6 +83,19 @@ def test_each_new_file_of_parquet_is_a_message(tmp_path: Path, stream: Streaming
     ]
 
 
+@pytest.mark.parametrize("uri", ["in[1]/*.parquet", '"file:in[1]/{a}.parquet"'])
+def test_a_pattern_stands_for_folders_that_are_tables(tmp_path: Path, spark: Any, stream: Streaming, uri: str) -> None:
+    """Those that are hidden are none; and brackets may be those of a name."""
+    put(tmp_path / "in[1]" / "{a}.parquet" / "1.parquet", id=[1])
+    put(tmp_path / "in[1]" / "{a}.parquet" / "_2.parquet", id=[2])
+    put(tmp_path / "in[1]" / "_b.parquet" / "3.parquet", id=[3])
+    put(tmp_path / "in1" / "a.parquet" / "4.parquet", id=[4])
+    stream(f"@from({uri}) {{ p(id: integer). }} @to(file:out.jsonl) {{ p }}").run_until_idle()
+    found = (tmp_path / "out.jsonl").read_text()
+    Pipeline(tmp_path / "p.lila").execute(spark)
+    assert (tmp_path / "out.jsonl").read_text() == found == '[{"id": 1}]\n'
+
+
 def test_types_are_those_of_the_columns_from_the_beginning_to_the_end(tmp_path: Path, stream: Streaming) -> None:
     text = "@from(file:in.parquet) { p(id, day, price). } @to(file:out.parquet) { p }"
     (tmp_path / "in.parquet").mkdir()

@@ -161,6 +161,19 @@ def test_of_a_message_that_waits_the_plan_may_need_some_relations_only(folder: P
     assert [json.loads((folder / name).read_text()) for name in ("both.jsonl", "again.jsonl")] == [[{"k": 1}]] * 2
 
 
+def test_a_checkpoint_may_have_any_name(folder: Path, spark: Any) -> None:
+    def go_on() -> None:
+        endpoints = Endpoints(compile_pipeline(folder / "p.lila"), folder)
+        Stream(endpoints, folder / "check[1] {of}", spark, small=-1).run_until_idle()
+
+    put(folder, 1)
+    (folder / "others" / "01.jsonl").rename(folder / "01.jsonl")
+    go_on()
+    (folder / "01.jsonl").rename(folder / "others" / "01.jsonl")
+    go_on()
+    assert json.loads((folder / "both.jsonl").read_text()) == [{"k": 1}]
+
+
 @pytest.mark.parametrize("crash_at", ["save", "last"])
 def test_a_batch_that_crashed_is_done_again(folder: Path, stream: Streaming, crash_at: str) -> None:
     put(folder, 1, 2, 3)
@@ -382,11 +395,43 @@ def test_a_stream_goes_on_while_a_service_does_not_answer(tmp_path: Path, spark:
     ]
 
 
-def test_a_pattern_means_the_files_of_one_folder(tmp_path: Path, spark: Any) -> None:
-    (tmp_path / "in" / "done").mkdir(parents=True)
-    for number, name in enumerate(("in/a.json", "in/b.csv", "in/done/c.json")):
+FILES = ("in/b.json", "in/a/x.json", "in/a-b.json", "in/c.json/z.json", "in/_d.json", "in/_e=1/y.json", "in/g.csv")
+
+
+@pytest.mark.parametrize(
+    ("uri", "names", "expected"),
+    [
+        ("file:in, json", FILES, [2, 1, 0, 3, 6]),
+        ("in/*.json", FILES, [2, 0]),
+        ("in/b.json", FILES, [0]),
+        ("in/[bc].json", FILES, [0]),
+        ("file:_in, json", ("_in/a.json", "_in/_b.json"), [0]),
+        ("file:in[1], json", ("in[1]/a[2].json", "in1/b.json"), [0]),
+        ("in[1]/*.json", ("in[1]/a[2].json", "in1/b.json"), [0]),
+        ("a[1].json", ("a[1].json", "a1.json"), [0]),
+        ('"a{1}.json"', ("a{1}.json", "a1.json"), [0]),
+        ('"a{1,2}*.json"', ("a{1,2}.json", "a1.json"), [0]),
+        ("at/*.json", ("at/10:00.json", "at/10:01.json"), [0, 1]),
+    ],
+)
+def test_a_stream_reads_the_files_that_a_run_reads(
+    tmp_path: Path, spark: Any, uri: str, names: tuple[str, ...], expected: list[int]
+) -> None:
+    for number, name in enumerate(names):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f'{{"id": {number}}}', encoding="utf-8")
-    (tmp_path / "p.lila").write_text("@from(in/*.json) { o(id: integer). }\n@to(out.jsonl) { o }\n", encoding="utf-8")
+    (tmp_path / "p.lila").write_text(f"@from({uri}) {{ o(id: integer). }}\n@to(out.jsonl) {{ o }}\n", encoding="utf-8")
     endpoints = Endpoints(compile_pipeline(tmp_path / "p.lila"), tmp_path)
     Stream(endpoints, tmp_path / "checkpoint", spark).run_until_idle()
-    assert (tmp_path / "out.jsonl").read_text() == '[{"id": 0}]\n'
+    found = (tmp_path / "out.jsonl").read_text()
+    assert [json.loads(line)[0]["id"] for line in found.splitlines()] == expected
+    run_here(endpoints)
+    assert (tmp_path / "out.jsonl").read_text() == found
+
+
+def test_a_stream_refuses_a_file_that_spark_does_not_find(tmp_path: Path, spark: Any) -> None:
+    (tmp_path / "_a.json").write_text('{"id": 1}', encoding="utf-8")
+    (tmp_path / "p.lila").write_text("@from(_a.json) { o(id: integer). }\n@to(out.jsonl) { o }\n", encoding="utf-8")
+    endpoints = Endpoints(compile_pipeline(tmp_path / "p.lila"), tmp_path)
+    with pytest.raises(PipelineFailed, match=r"`_a\.json` would not be found: a stream takes no file whose name "):
+        Stream(endpoints, tmp_path / "checkpoint", spark).run_until_idle()

@@ -159,7 +159,7 @@ class Endpoints:
         if node.endpoint.scheme != FILE:
             return []
         try:
-            return named(str(self.path(node.endpoint)))
+            return named(str(self.path(node.endpoint)), is_table=is_table(node.endpoint))
         except FileMissing as error:
             raise FileMissing(self.seen(error.name), self._wanting(node)) from error
         except InputInvalid as error:

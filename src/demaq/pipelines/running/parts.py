@@ -19,9 +19,9 @@ _BLANKS = (b"\n\n", b"\n ", b"\n\t", b"\n\r", b"\n\v", b"\n\f")  # lines that be
 _DAMAGED = (OSError, EOFError, zlib.error)
 
 
-def named(path: str) -> list[str]:
-    """The files that a path stands for, in the order of their names."""
-    found = [name for _, name in files(path)]
+def named(path: str, *, is_table: bool = False) -> list[str]:
+    """The files that a path stands for, in the order of their names. Tables may be folders, also those of a pattern."""
+    found = [name for _, name in files(path, looks_into_folders=is_table)]
     for name in found:
         if not os.path.isfile(name):
             raise FileMissing(name)

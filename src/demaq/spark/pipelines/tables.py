@@ -17,13 +17,14 @@ from demaq.pipelines.running.configured import seen
 from demaq.pipelines.running.endpoints import FILE, JDBC
 from demaq.pipelines.running.goals import refusals
 from demaq.spark.drivers import driver_of
+from demaq.spark.pipelines.names import literals
 
 
 def read_table(spark: SparkSession, endpoint: Endpoint, path: Path, relation: str) -> DataFrame:
     """The rows of a table. Nothing is read yet, but what its columns are."""
     with failures_of(endpoint, "read"):
         if endpoint.scheme == FILE:
-            return spark.read.parquet(str(path.absolute()))
+            return spark.read.parquet(*literals(path))
         if endpoint.scheme == JDBC:
             return spark.read.format("jdbc").options(**database_options(endpoint, relation)).load()
         format_, options = spark_options(endpoint)

@@ -28,6 +28,7 @@ from demaq.pipelines.plan.steps import Plan
 from demaq.pipelines.plan.walk import below, nodes
 from demaq.pipelines.running.batches import Progress
 from demaq.pipelines.running.rows import RowChannel
+from demaq.spark.pipelines.names import literal
 from demaq.spark.pipelines.state import ARRIVAL, Channel
 from demaq.spark.pipelines.values import MESSAGE, decoder, encoder, place, spark_type
 
@@ -79,8 +80,8 @@ class Checkpoint:
         """The messages that were kept, for Spark."""
         return {
             channel: Channel(
-                {relation: spark.read.parquet(str(folder / name)) for relation, name in relations.items()},
-                spark.read.parquet(str(folder / _MESSAGES)),
+                {relation: spark.read.parquet(literal(folder / name)) for relation, name in relations.items()},
+                spark.read.parquet(literal(folder / _MESSAGES)),
             )
             for channel, folder, relations in self._places(batch)
         }

@@ -23,7 +23,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from demaq.files import write_whole
+from demaq.files import is_hidden, write_whole
 from demaq.pipelines.documents import Shape
 from demaq.pipelines.errors import PipelineFailed
 from demaq.pipelines.evaluate import Row
@@ -47,6 +47,7 @@ from demaq.pipelines.running.topics import stretches
 from demaq.pipelines.vocabulary import EVERY, KAFKA
 from demaq.spark.pipelines.endpoints import in_order, read_errors, told
 from demaq.spark.pipelines.files import PROBLEMS, without_gaps
+from demaq.spark.pipelines.names import Wanted, literal, wider
 from demaq.spark.pipelines.state import ARRIVAL, Channel
 from demaq.spark.pipelines.streams.databases import Once
 from demaq.spark.pipelines.streams.enriching import Enriching
@@ -95,7 +96,7 @@ class Stream:
         self._there = Enriching(self._endpoints, self._tables.load, self._tables.release)
         self._sinks = {sink.id: sink for sink in endpoints.program.sinks}
         self._error: Exception | None = None
-        self._folders: dict[str, str] = {}  # in which files are meant by a pattern, by source
+        self._wanted: dict[str, Wanted] = {}  # files, by source
         self._begin()
 
     def _begin(self) -> None:
@@ -212,16 +213,28 @@ class Stream:
     def _new_files(self, source: Source) -> DataFrame:
         polled = self._polled.get(source.id)
         path = self._endpoints.path(source.endpoint) if polled is None else polled.folder
+        wanted = Wanted(os.path.abspath(path), path.is_dir(), is_table(source.endpoint))
+        self._wanted[source.id] = wanted
         reader = self._spark.readStream.format("binaryFile").schema(_FILE_SCHEMA)
         reader = reader.option("maxFilesPerTrigger", _FILES_AT_ONCE).option("recursiveFileLookup", "true")
-        if not path.is_dir():
-            folder = path.parent
-            if not folder.is_dir():
-                shown = seen(str(folder), self._endpoints.resolved(source.endpoint))
-                raise PipelineFailed(f"there is no folder `{shown}`, in which new files of a stream would be found")
-            self._folders[source.id] = os.path.realpath(folder)
-            reader, path = reader.option("pathGlobFilter", path.name), folder
-        return reader.load(str(path.absolute())).select(F.lit(source.id).alias(_SOURCE), _PATH)
+        folder = Path(wanted.path)
+        if not wanted.is_folder:
+            self._check_name(source, path)
+            folder = folder.parent
+            if not wanted.is_table:  # which may be in folders that are called so
+                reader = reader.option("pathGlobFilter", wider(path.name))
+        return reader.load(literal(folder)).select(F.lit(source.id).alias(_SOURCE), _PATH)
+
+    def _check_name(self, source: Source, path: Path) -> None:
+        """Could Spark find a file of this name, or pattern?"""
+        if not path.parent.is_dir():
+            shown = seen(str(path.parent), self._endpoints.resolved(source.endpoint))
+            raise PipelineFailed(f"there is no folder `{shown}`, in which new files of a stream would be found")
+        if is_hidden(path.name):
+            raise PipelineFailed(
+                f"`{source.endpoint.shown}` would not be found: a stream takes no file whose name begins with `_` or "
+                "`.`; give it another name"
+            )
 
     def _ticks(self) -> DataFrame:
         """So that there are batches when nothing comes: time goes on."""
@@ -245,8 +258,9 @@ class Stream:
             names: dict[str, list[str]] = {}
             named = frame.where(F.col(_PATH) != "").select(_SOURCE, _PATH)
             for source, path in sorted(tuple(row) for row in named.collect()):
-                if self._is_meant(source, local_name(path)):
-                    names.setdefault(source, []).append(local_name(path))
+                name = local_name(path)
+                if source not in self._wanted or self._wanted[source].has(name):
+                    names.setdefault(source, []).append(name)
             rows = {
                 source.id: own.persist()
                 for source in self._endpoints.sources
@@ -256,11 +270,6 @@ class Stream:
         except Exception as error:
             self._error = error  # Spark would tell of it in its own way
             raise
-
-    def _is_meant(self, source: str, name: str) -> bool:
-        """Spark looks into all folders below one; a pattern means the files in this one."""
-        folder = self._folders.get(source)
-        return folder is None or os.path.realpath(os.path.dirname(name)) == folder
 
     # A batch
 

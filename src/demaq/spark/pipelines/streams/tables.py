@@ -6,7 +6,6 @@ batch. A table of a database cannot tell what is new in it, and enriches only.
 
 import json
 import os
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -33,6 +32,7 @@ from demaq.spark.pipelines.files import PROBLEMS, Reading
 from demaq.spark.pipelines.given import Taken, problems_in, taken
 from demaq.spark.pipelines.given import known_types as types_in
 from demaq.spark.pipelines.messages import AT_ONCE, no_messages
+from demaq.spark.pipelines.names import literal
 from demaq.spark.pipelines.readable import readable
 from demaq.spark.pipelines.state import ARRIVAL, Channel
 from demaq.spark.pipelines.streams.databases import Once, add_to_database
@@ -49,7 +49,6 @@ New = list[str] | DataFrame
 """What is new of a source: names of files, or positions of messages; or rows."""
 
 _FILE = "file of the row"
-_SPECIAL = re.compile(r"([\[\]{}*?\\])")  # what stands for other names, in names of files
 
 
 class Tables:
@@ -204,7 +203,7 @@ def _read_parquet(
     if not good:
         return _reading(spark, {}, [], problems, no_messages(spark).messages)
     with failures_of(endpoint, "read"):
-        rows = spark.read.option("mergeSchema", "true").parquet(*(_SPECIAL.sub(r"\\\1", name) for name in good))
+        rows = spark.read.option("mergeSchema", "true").parquet(*map(literal, good))
         marked = rows.select("*", F.col("_metadata.file_path").alias(_FILE)).persist()
         numbers = {name: number for number, name in enumerate(good, first)}
         marks = [(row[0], numbers[local_name(unquote(row[0]))]) for row in marked.select(_FILE).distinct().collect()]
