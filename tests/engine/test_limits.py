@@ -5,14 +5,16 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
+from demaq.engine.evaluate import evaluator_with_room
 from demaq.engine.evaluator import Care, Evaluator
 from demaq.engine.local import LocalExecutor
-from demaq.engine.records import Batch, Task
+from demaq.engine.records import Batch, Incoming, Task
 from demaq.engine.xml import MessageRefused
 from demaq.model import Limits, Message
 from demaq.store import MemoryStore, Store, open_store
@@ -163,6 +165,18 @@ def test_a_worker_is_replaced_when_it_is_worn_out_by_names(opened: Open) -> None
         seen.add(shop.worker.pid)
     assert len(seen) >= 2
     assert shop.bodies("out") == [f'<good n="{n}"/>' for n in range(3)]
+
+
+def test_an_engine_that_has_seen_many_names_makes_room_for_another(tmp_path: Path) -> None:
+    plan = replace(plan_from(tmp_path, SHOP), limits=Limits(worker_names=300)).text
+    before = evaluator_with_room(plan)
+    assert evaluator_with_room(plan) is before
+    body = "<m>" + "".join(f"<n{m}/>" for m in range(400)) + "</m>"
+    before.admission.admit(Incoming(queue="inbox", body=body, now=START))
+    assert before.is_worn_out
+    after = evaluator_with_room(plan)
+    assert after is not before
+    assert not after.is_worn_out
 
 
 NAMES = """

@@ -21,6 +21,13 @@ def evaluator(plan: str) -> Evaluator:
     return Evaluator(plan_from_text(plan))
 
 
+def evaluator_with_room(plan: str) -> Evaluator:
+    """The same, but with another engine, if this one has seen so many names that it will soon take no more."""
+    if evaluator(plan).is_worn_out:
+        evaluator.cache_clear()
+    return evaluator(plan)
+
+
 _stores: dict[str | None, tuple[str, Store]] = {}
 _MOST = 2  # stores that are open
 

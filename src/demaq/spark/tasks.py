@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from pyspark import TaskContext
 
-from demaq.engine.evaluate import evaluator, store_at
+from demaq.engine.evaluate import evaluator, evaluator_with_room, store_at
 from demaq.engine.evaluator import Care
 from demaq.engine.garbage import garbage_set_aside
 from demaq.engine.local import LocalExecutor
@@ -64,9 +64,9 @@ class Evaluation:
         for task in tasks:
             part = task if self._claims is None else claimed(self._claims, task, len(shipment.parts))
             with garbage_set_aside():
-                batch = unpacked(shipment, part, evaluator(plan).plan)
+                batch = unpacked(shipment, part, evaluator_with_room(plan).plan)
                 store = store_at(self._url, self._life)
-                if is_first and not evaluator(plan).is_worn_out:
+                if is_first:
                     outcomes = _in_place(plan, store, batch)
                 else:
                     outcomes = iter(_beside(plan, self._url, self._life).evaluate(batch))
