@@ -360,19 +360,22 @@ class Outbox:
         self._wake()
 
     def _put(self, parcels: "list[tuple[Parcel, str]]") -> None:
+        coming = {parcel.message.id for parcel, _ in parcels}
         for parcel, state in parcels:
             key = _key(parcel)
             try:
                 lane = self._lanes.get(key)
                 if lane is None:
-                    lane = self._lanes[key] = self._lane(parcel, state, partial(self._end, key))
+                    lane = self._lanes[key] = self._lane(parcel, state, coming, partial(self._end, key))
                 lane.put(parcel)
             except Exception as error:  # noqa: BLE001  # the others go all the same
                 self._hand(Outcome([finished(parcel, failure=not_sent(error))]))
 
-    def _lane(self, first: Parcel, state: str, ended: Callable[[], None]) -> "PlainLane | ReliableLane":
+    def _lane(
+        self, first: Parcel, state: str, coming: Collection[int], ended: Callable[[], None]
+    ) -> "PlainLane | ReliableLane":
         if first.protocols.reliable is not None:
-            return ReliableLane(first, state, self._transport, self._clock, self._hand, ended)
+            return ReliableLane(first, state, coming, self._transport, self._clock, self._hand, ended)
         return PlainLane(self._transport, self._breakers.of(first.to), self._clock, self._hand, ended)
 
     def _end(self, key: Key) -> None:

@@ -1,6 +1,7 @@
 """Each message is sent until it is acknowledged; nothing is sent under a number that is not written down."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -72,6 +73,30 @@ def test_without_messages_there_is_nothing_to_do() -> None:
     found = source()
     assert (found.due(0.0, 9), found.to_save(), found.next_due()) == ([], None, None)
     assert found.is_at_rest
+
+
+def test_what_does_not_come_again_is_left_out_of_the_next_sequence() -> None:
+    before = Outbound(version=V11, identifier="s1", next=4, outstanding=((1, 70), (2, 71), (3, 72)))
+    found = source(before)
+    found.expect({70, 72, 99})
+    for message in (70, 72, 73):
+        found.put(message)
+    assert save(found) == replace(before, outstanding=((1, 70), (3, 72)), is_ending=True)
+    (end,) = found.due(0.0, 9)
+    assert (end.kind, end.identifier) == (Kind.TERMINATE, "s1")
+    found.answered(end, Answered(), 0.0)
+    opened(found, "s2")
+    assert sent(found) == [(1, 70), (2, 72), (3, 73)]
+
+
+def test_a_sequence_goes_on_if_all_come_again() -> None:
+    before = Outbound(version=V11, identifier="s1", next=3, outstanding=((1, 70), (2, 71)))
+    found = source(before)
+    found.expect({70, 71})
+    for message in (70, 71):
+        found.put(message)
+    assert sent(found) == [(1, 70), (2, 71)]
+    assert found.outbound == before
 
 
 def test_nothing_is_sent_under_a_number_that_is_not_written_down() -> None:

@@ -1,7 +1,7 @@
 """A lane on which messages go out in sequences of WS-ReliableMessaging."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from demaq.gateways.destinations import shown
 from demaq.gateways.lanes import Finished, Hand, Outcome, Transport, give_up_at
@@ -34,9 +34,17 @@ class ReliableLane:
     """Lives as long as there is a sequence."""
 
     def __init__(
-        self, first: Parcel, state: str, transport: Transport, clock: Clock, hand: Hand, ended: Callable[[], None]
+        self,
+        first: Parcel,
+        state: str,
+        coming: Collection[int],
+        transport: Transport,
+        clock: Clock,
+        hand: Hand,
+        ended: Callable[[], None],
     ) -> None:
-        """`state` is what was written down last; `ended` is called when there is nothing more to send or to end."""
+        """`state` is what was written down last. Of the messages that have numbers there, those that are `coming` are
+        put in at once, and others never will be. `ended` is called when there is nothing more to send or to end."""
         self._first = first
         self._transport = transport
         self._clock = clock
@@ -45,15 +53,17 @@ class ReliableLane:
         self._parcels: dict[int, Parcel] = {}
         self._state = state
         self._is_stopping = False
-        self._sender = self._started()
+        self._sender = self._started(coming)
         self.task: asyncio.Task[None] | None = None
 
-    def _started(self) -> Sender:
+    def _started(self, coming: Collection[int]) -> Sender:
         """A sender that goes on from what was written down."""
         policy = self._first.protocols.reliable
         assert policy is not None
+        source = Source(Outbound.from_text(self._state, policy.version), policy)
+        source.expect(coming)
         return Sender(
-            Source(Outbound.from_text(self._state, policy.version), policy),
+            source,
             self._first.to,
             version_of(self._first),
             self._post,
@@ -103,7 +113,7 @@ class ReliableLane:
         self._ended()
 
     def _begin_again(self) -> None:
-        self._sender = self._started()
+        self._sender = self._started(self._parcels)
         for parcel in list(self._parcels.values()):
             self._put(parcel)
         if self._is_stopping:

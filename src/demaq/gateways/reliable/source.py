@@ -11,7 +11,7 @@ a sequence ends goes into the next one first, in the same order.
 """
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -103,6 +103,11 @@ class Source:
         return self._identifier is None and not self._waiting and not self._completed and self.to_save() is None
 
     # Messages, and what is written down
+
+    def expect(self, coming: Collection[int]) -> None:
+        """Of the messages that were put in before a restart only these will be again: others have gone another way."""
+        for message in self._absent.difference(coming):
+            self.give_up(message)
 
     def put(self, message: int) -> None:
         """A message is to be sent after those that were put in before; or was given its number before a restart."""
