@@ -357,6 +357,20 @@ def test_a_service_is_asked_by_a_stream(tmp_path: Path, spark: Any) -> None:
         assert len(set(keys)) == 2
 
 
+def test_a_service_that_enriches_is_asked_once(folder: Path, stream: Streaming) -> None:
+    rules = "@from(file:others, json, lines) { o(k: integer). }\nx(k) :- o(k), n(k).\n@to(x.jsonl) { x }\n"
+    with service() as there:
+        text = f"@enrich({there.url}/known) {{ n(k: integer). }}\n{rules}"
+        (folder / "p.lila").write_text(text, encoding="utf-8")
+        running = stream()
+        for number in (1, 2):
+            there.document = b'{"k": %d}' % number
+            put(folder, number)
+            running.run_until_idle()
+    assert len(there.asked) == 1
+    assert (folder / "x.jsonl").read_text() == '[{"k": 1}]\n'
+
+
 def test_documents_of_a_service_are_removed_when_they_are_done(tmp_path: Path, spark: Any) -> None:
     """Not before: a batch that a crash has ended reads them again."""
     with service() as there:

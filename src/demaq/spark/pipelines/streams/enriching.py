@@ -12,7 +12,7 @@ Facts = TypeVar("Facts")
 
 class Enriching(Generic[Facts]):
     """The facts of enrichers, read again if their files have changed. Nobody tells whether a table of a database has:
-    it is read for each batch."""
+    it is read for each batch. Services, queues and topics are read once: they may have much, and be slow."""
 
     def __init__(
         self,
