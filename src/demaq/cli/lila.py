@@ -44,10 +44,15 @@ def run_pipeline(
 
 def explain_on_spark(endpoints: Endpoints, file: str) -> None:
     """Print what Spark makes of each relation that leaves a pipeline."""
+    for name, plan in plans_on_spark(endpoints, file).items():
+        click.echo(f"{paint(name, 'bold')}\n{plan}\n")
+
+
+def plans_on_spark(endpoints: Endpoints, file: str) -> dict[str, str]:
+    """What Spark makes of each relation that leaves a pipeline, as text."""
     session = session_for(endpoints, "auto")
     with failures_told(endpoints, session.close):
-        for name, plan in spark_plans(Path(file), endpoints, session.spark):
-            click.echo(f"{paint(name, 'bold')}\n{plan}\n")
+        return dict(spark_plans(Path(file), endpoints, session.spark))
 
 
 def check_place(where: str) -> None:

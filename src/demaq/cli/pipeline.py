@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from demaq.cli.lila import explain_on_spark, run_pipeline
+from demaq.cli.lila import explain_on_spark, plans_on_spark, run_pipeline
 from demaq.cli.output import FINDINGS, MISUSE, count, fail, paint, print_json, print_report, summary
 from demaq.cli.streaming import Ending, run_stream
 from demaq.diagnostics import Severity
@@ -49,10 +49,11 @@ def check(file: str, as_json: bool) -> None:
     "  demaq pipeline explain soccer.lila --svg routes.svg    a picture of the routes\n"
     "  demaq pipeline explain soccer.lila --graph dependencies --mermaid\n"
     "  demaq pipeline explain soccer.lila --plan              how it is evaluated\n"
-    "  demaq pipeline explain soccer.lila --spark             and what Spark makes of that"
+    "  demaq pipeline explain soccer.lila --spark             and what Spark makes of that\n"
+    "  demaq pipeline explain soccer.lila --json --plan       everything that is known, and the plan"
 )
 @click.argument("file", type=click.Path())
-@click.option("--json", "as_json", is_flag=True, help="Print everything that is known as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print all that is known as JSON; also with --plan and --spark.")
 @click.option("--mermaid", is_flag=True, help="Print the graph in Mermaid's notation.")
 @click.option("--svg", type=click.Path(dir_okay=False), help="Draw the graph into this file; - for standard output.")
 @click.option(
@@ -66,21 +67,21 @@ def check(file: str, as_json: bool) -> None:
 @click.option("--spark", "on_spark", is_flag=True, help="Print what Spark makes of the plan; this starts Spark.")
 def explain(file: str, as_json: bool, mermaid: bool, svg: str | None, graph: str, plan: bool, on_spark: bool) -> None:
     """Explain the pipeline FILE: its relations, what depends on what, patterns and routes."""
-    if sum([as_json, mermaid, svg is not None, plan, on_spark]) > 1:
-        fail("take one of --json, --mermaid, --svg, --plan and --spark")
+    if sum([mermaid, svg is not None, as_json or plan or on_spark]) > 1 or (plan and on_spark and not as_json):
+        fail("take one of --json, --mermaid, --svg, --plan and --spark; only --json takes --plan and --spark in")
     result = _checked(file)
     if result.program is None:
         print_report(result.report, err=True)
         click.echo(f"{result.name}: {summary(result.report)}; nothing to explain", err=True)
         sys.exit(FINDINGS)
     if as_json:
-        print_json(pipeline_data(result.program))
+        print_json(_explained(result.program, file, with_plan=plan, on_spark=on_spark))
     elif mermaid:
         click.echo(to_mermaid(_drawing(result.program, graph)))
     elif svg is not None:
         _draw(_drawing(result.program, graph), svg)
     elif plan:
-        click.echo(print_plan(optimise(plan_program(result.program))), nl=False)
+        click.echo(_plan(result.program), nl=False)
     elif on_spark:
         explain_on_spark(Endpoints(result.program, Path(file).parent), file)
     else:
@@ -89,6 +90,20 @@ def explain(file: str, as_json: bool, mermaid: bool, svg: str | None, graph: str
         click.echo(
             "`--svg FILE` draws the routes, with `--graph dependencies` what depends on what; `--plan` shows the plan."
         )
+
+
+def _plan(program: Program) -> str:
+    return print_plan(optimise(plan_program(program)))
+
+
+def _explained(program: Program, file: str, *, with_plan: bool, on_spark: bool) -> dict[str, object]:
+    """Everything that is known, and the plans that are asked for, as text."""
+    found: dict[str, object] = dict(pipeline_data(program))
+    if with_plan:
+        found["plan"] = _plan(program)
+    if on_spark:
+        found["spark"] = plans_on_spark(Endpoints(program, Path(file).parent), file)
+    return found
 
 
 @pipeline.command(

@@ -74,7 +74,8 @@ def test_the_plan() -> None:
 @pytest.mark.usefixtures("folder")
 def test_one_form_at_a_time() -> None:
     assert run("explain", "right.lila", "--json", "--mermaid").exit_code == 2
-    assert run("explain", "right.lila", "--json", "--plan").exit_code == 2
+    assert run("explain", "right.lila", "--svg", "-", "--plan").exit_code == 2
+    assert run("explain", "right.lila", "--plan", "--spark").exit_code == 2
     assert run("explain", "right.lila", "--graph", "nonsense").exit_code == 2
 
 
@@ -93,6 +94,21 @@ def test_everything_as_json() -> None:
     data = json.loads(run("explain", "right.lila", "--json").stdout)
     assert [node["id"] for node in data["nodes"]] == ["from(file:in.json)", "b", "to(file:out.json)"]
     assert data["relations"][0]["parameters"] == [{"name": "x", "type": "number", "declared": False}]
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_plan_as_json() -> None:
+    data = json.loads(run("explain", "right.lila", "--json", "--plan").stdout)
+    assert data.pop("plan") == run("explain", "right.lila", "--plan").stdout
+    assert data == json.loads(run("explain", "right.lila", "--json").stdout)
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_spark_makes_of_it_as_json() -> None:
+    with patch.object(lila, "Session"), patch.object(lila, "spark_plans", return_value=iter([("b of c", "Scan\n+-")])):
+        data = json.loads(run("explain", "right.lila", "--json", "--spark", "--plan").stdout)
+    assert data["spark"] == {"b of c": "Scan\n+-"}
+    assert data["plan"].startswith("send to(file:out.json)")
 
 
 CONFIGURED = "@from(file:$name.json) { a(x: integer). }\n@to(file:out.json) { a }\n"
