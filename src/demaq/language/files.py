@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 
 from lxml import etree
 
+_WSDL, _WSDL_20 = "http://schemas.xmlsoap.org/wsdl/", "http://www.w3.org/ns/wsdl"
 _XSD = "{http://www.w3.org/2001/XMLSchema}"
 _REFERENCES = ("include", "import", "redefine", "override")
 _DECLARATION = re.compile(r"\A\s*<\?xml\s[^>]*\?>")
@@ -20,7 +21,7 @@ _MAX_BYTES = 64 * 1024 * 1024
 class Problem:
     """Why a file is of no use."""
 
-    kind: str  # "missing", "outside", "malformed" or "invalid"
+    kind: str  # "missing", "outside", "malformed", "invalid" or "interface"
     message: str
 
 
@@ -93,11 +94,18 @@ class Files:
         return None
 
     def ports(self, name: str) -> list[str] | Problem:
-        """The ports (WSDL 1.1) or endpoints (2.0) of an interface."""
+        """The ports of an interface, which is in WSDL 1.1: of others, no gateway would know what they say."""
         document = self.document(name)
         if isinstance(document, Problem):
             return document
-        ports = document.iter("{*}port", "{*}endpoint")
+        root = etree.QName(document.getroot())
+        if root.namespace == _WSDL_20:
+            return Problem("interface", f"the interface `{name}` is in WSDL 2.0, which is not read")
+        if root.namespace != _WSDL or root.localname != "definitions":
+            space = f"`{root.namespace}`" if root.namespace else "no namespace"
+            text = f"`{name}` is no interface in WSDL: its root element is `{root.localname}` of {space}"
+            return Problem("interface", text)
+        ports = document.iterfind(f"{{{_WSDL}}}service/{{{_WSDL}}}port")
         return [str(port.get("name")) for port in ports if port.get("name")]
 
     def matching(self, pattern: str) -> list[str]:

@@ -13,12 +13,14 @@ _CODES: dict[str, Code] = {
     "outside": codes.FILE_OUTSIDE,
     "malformed": codes.FILE_MALFORMED,
     "invalid": codes.SCHEMA,
+    "interface": codes.PORT,
 }
 
 
 _HELP: dict[str, str] = {
     "missing": "file names are relative to the folder of the application",
     "outside": "put it into the folder, so that the application is complete in it",
+    "interface": "write it in WSDL 1.1: its root element is `definitions` of `http://schemas.xmlsoap.org/wsdl/`",
 }
 
 
