@@ -7,16 +7,8 @@ from lxml import etree
 from demaq.gateways.secure.elements import local, only
 from demaq.gateways.secure.faults import Problem, SecurityFault
 from demaq.gateways.secure.names import DS, WSSE, WSU, XENC, ds, wsse, wsu, xenc
-from demaq.gateways.soap.envelope import Envelope, Version
+from demaq.gateways.soap.envelope import Envelope
 
-_OURS = {
-    Version.SOAP_11: ("", "http://schemas.xmlsoap.org/soap/actor/next"),
-    Version.SOAP_12: (
-        "",
-        f"{Version.SOAP_12.value}/role/next",
-        f"{Version.SOAP_12.value}/role/ultimateReceiver",
-    ),
-}
 _KNOWN = {
     wsu("Timestamp"),
     wsse("UsernameToken"),
@@ -44,7 +36,7 @@ class Secured:
 
 def read_secured(envelope: Envelope) -> Secured | None:
     """An envelope with the one Security header that is for us; None if it has none."""
-    found = [each for each in envelope.headers if each.tag == wsse("Security") and _is_ours(each, envelope.version)]
+    found = [each for each in envelope.headers if each.tag == wsse("Security") and envelope.is_for_us(each)]
     if not found:
         return None
     if len(found) > 1:
@@ -60,11 +52,6 @@ def read_secured(envelope: Envelope) -> Secured | None:
         only(security, wsse("UsernameToken")),
         only(security, ds("Signature")),
     )
-
-
-def _is_ours(element: "etree._Element", version: Version) -> bool:
-    name = "actor" if version is Version.SOAP_11 else "role"
-    return element.get(version.tag(name), "") in _OURS[version]
 
 
 def new_header(envelope: Envelope) -> "etree._Element":

@@ -35,6 +35,14 @@ class Version(Enum):
 
 
 _VERSIONS = {version.value: version for version in Version}
+_OURS = {  # whom a header is for, if it is for us: whoever gets it next, and the last one, as we are both
+    Version.SOAP_11: ("", "http://schemas.xmlsoap.org/soap/actor/next"),
+    Version.SOAP_12: (
+        "",
+        f"{Version.SOAP_12.value}/role/next",
+        f"{Version.SOAP_12.value}/role/ultimateReceiver",
+    ),
+}
 
 
 class Blame(Enum):
@@ -83,6 +91,11 @@ class Envelope:
     def header(self, name: str) -> "etree._Element | None":
         return next((each for each in self.headers if each.tag == name), None)
 
+    def is_for_us(self, header: "etree._Element") -> bool:
+        """Is a header not for somebody else on the way?"""
+        name = "actor" if self.version is Version.SOAP_11 else "role"
+        return header.get(self.version.tag(name), "").strip() in _OURS[self.version]
+
     def text(self) -> str:
         """The payload as a document of its own: with the namespaces that it uses, and not those of the envelope."""
         payload = self.payload
@@ -101,13 +114,15 @@ class Envelope:
         return payload is not None and payload.tag == self.version.tag("Fault")
 
     def not_understood(self, known: Iterable[str]) -> list[str]:
-        """The headers that have to be understood, and are of none of these namespaces."""
+        """The headers for us that have to be understood, and are of none of these namespaces."""
         namespaces = set(known)
         must = self.version.tag("mustUnderstand")
         return [
             each.tag
             for each in self.headers
-            if each.get(must) in ("1", "true") and etree.QName(each).namespace not in namespaces
+            if each.get(must) in ("1", "true")
+            and etree.QName(each).namespace not in namespaces
+            and self.is_for_us(each)
         ]
 
 
