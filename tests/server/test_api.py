@@ -357,6 +357,36 @@ def test_another_message_with_the_same_key_is_refused(node: Served) -> None:
         assert "send this one with a key of its own" in other[1]["detail"]
 
 
+def test_messages_of_transient_queues_are_seen(tmp_path: Path) -> None:
+    app = """
+    create queue ticks kind incomingGateway mode transient
+    create queue kept kind basic mode persistent
+    create queue beats kind basic mode transient
+    create rule go for ticks if (/tick) then (do enqueue <beat/> into beats, do enqueue <kept/> into kept) else ()
+    """
+    with served(tmp_path / "app", app) as node:
+        headers = {"content-type": "application/json"}
+        sent = [node.client.post("/api/queues/ticks/messages", json={"body": "<tick/>"}, headers=headers) for _ in "ab"]
+        assert [response.status_code for response in sent] == [201, 201]
+        number = sent[0].json()["id"]
+        node.until(lambda: node.get(f"/api/messages/{number}")["state"] == "completed")
+        found = node.get(f"/api/messages/{number}")
+        assert (found["queue"], found["body"]) == ("ticks", "<tick/>")
+        counts = {one["name"]: one["counts"] for one in node.get("/api/queues")["queues"]}
+        node.until(lambda: node.get("/api/queues/beats")["counts"]["completed"] == 2)
+        assert node.get("/api/queues/ticks")["counts"]["outside"] == counts["ticks"]["outside"] == 2
+        status = {one["queue"]: one for one in node.get("/api/status")["queues"]}
+        assert [status[queue]["completed"] for queue in ("ticks", "beats", "kept")] == [2, 2, 2]
+        every = node.get("/api/messages", all="true", limit=1000)["messages"]
+        assert sorted(one["queue"] for one in every) == ["beats", "beats", "kept", "kept", "ticks", "ticks"]
+        first = node.get("/api/messages", all="true", limit=4)
+        rest = node.get("/api/messages", all="true", limit=4, after=first["next"])
+        assert [one["id"] for one in (*first["messages"], *rest["messages"])] == [one["id"] for one in every]
+        assert '"beats"' in json.dumps(node.get(f"/api/messages/{number}/trace"))
+        assert 'demaq_messages_outside_total{queue="ticks"} 2' in node.client.get("/metrics").text
+        assert node.client.get("/api/messages/999").status_code == 404
+
+
 # Who is let in
 
 

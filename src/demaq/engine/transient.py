@@ -43,6 +43,11 @@ class LayeredStore:
     def url(self) -> str | None:
         return self.base.url
 
+    @property
+    def layer(self) -> Store:
+        """The messages of transient queues alone."""
+        return self._memory
+
     def close(self) -> None:
         self.base.close()
 
@@ -314,12 +319,12 @@ class LayeredStore:
         return self.base.resets_of(message) or self._memory.resets_of(message)
 
     def ledger(self) -> dict[str, QueueCounts]:
-        return _both(self.base.ledger(), self._memory.ledger())
+        return both(self.base.ledger(), self._memory.ledger())
 
     def counts(self) -> list[QueueCounts]:
         stored = {counted.queue: counted for counted in self.base.counts()}
         own = {counted.queue: counted for counted in self._memory.counts()}
-        found = _both(stored, own)
+        found = both(stored, own)
         return [found[queue] for queue in sorted(found)]
 
     def note(self, name: str, text: str, at: datetime) -> None:
@@ -349,8 +354,8 @@ def _in_order(stored: list[Member], own: list[Member]) -> list[Member]:
     return sorted([*stored, *own], key=lambda member: member.position) if own else stored
 
 
-def _both(stored: Mapping[str, QueueCounts], own: Mapping[str, QueueCounts]) -> dict[str, QueueCounts]:
-    """A queue that changed its mode has messages in both layers."""
+def both(stored: Mapping[str, QueueCounts], own: Mapping[str, QueueCounts]) -> dict[str, QueueCounts]:
+    """The counts of two layers together: a queue that changed its mode has messages in each."""
     found = dict(stored)
     for queue, counted in own.items():
         found[queue] = _added(found[queue], counted) if queue in found else counted

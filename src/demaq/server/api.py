@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
+from functools import reduce, wraps
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -25,6 +25,7 @@ from demaq.engine.shown import (
     trace_json,
     version_json,
 )
+from demaq.engine.transient import both
 from demaq.engine.xml import MessageRefused
 from demaq.gateways.fingerprints import fingerprint
 from demaq.language import ApplicationInvalid
@@ -65,20 +66,24 @@ class Api:
 
     @operation
     async def status(self, _request: Request) -> dict[str, Any]:
-        return await self._edge.read(lambda store: status_json(Log(store).status()))
+        found, *others = await self._edge.read_layers(lambda store: Log(store).status())
+        counts = reduce(both, ({one.queue: one for one in each.queues} for each in (found, *others)))
+        return status_json(replace(found, queues=tuple(counts[queue] for queue in sorted(counts))))
 
     # Queues
 
     @operation
     async def queues(self, _request: Request) -> dict[str, Any]:
-        counts = await self._edge.read(lambda store: {one.queue: one for one in store.counts()})
+        counts = await self._counts()
         return {"queues": [_queue_json(queue, counts) for queue in self._edge.plan.queues.values()]}
 
     @operation
     async def queue(self, _request: Request, queue: str) -> dict[str, Any]:
         self._check_queue(queue)
-        counts = await self._edge.read(lambda store: {one.queue: one for one in store.counts()})
-        return _queue_json(self._edge.plan.queues[queue], counts)
+        return _queue_json(self._edge.plan.queues[queue], await self._counts())
+
+    async def _counts(self) -> Mapping[str, QueueCounts]:
+        return reduce(both, await self._edge.read_layers(lambda store: {one.queue: one for one in store.counts()}))
 
     @operation
     async def send(self, request: Request, queue: str) -> dict[str, Any]:
@@ -104,10 +109,11 @@ class Api:
     ) -> dict[str, Any]:
         if queue is not None:
             self._check_queue(queue)
-        found = await self._edge.read(
+        layers = await self._edge.read_layers(
             lambda store: Log(store).messages(queue, everything=others["all"], limit=limit + 1, after=after)
         )
-        return _page(found, limit)
+        found = sorted((message for layer in layers for message in layer), key=lambda message: message.id)
+        return _page(found[: limit + 1], limit)
 
     @operation
     async def message(self, _request: Request, id: int) -> dict[str, Any]:
@@ -189,8 +195,14 @@ class Api:
     # What is asked for
 
     async def _found(self, find: Any) -> Any:
+        """Beside the node; what is not there may be of a transient queue, which the node alone has."""
         try:
-            return await self._edge.read(find)
+            try:
+                return await self._edge.read(find)
+            except MessageUnknown:
+                if not self._edge.has_layer:
+                    raise
+                return await self._edge.call(lambda engine: find(engine.store))
         except MessageUnknown as error:
             raise Problem(404, str(error)) from error
 

@@ -1,5 +1,7 @@
 """The ASGI application: gateways, the REST API, and what watches a node asks for."""
 
+from functools import reduce
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -8,6 +10,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from demaq.diagnostics import DemaqError
+from demaq.engine.transient import both
 from demaq.gateways.outbox import Outbox
 from demaq.server.api import Api
 from demaq.server.edge import Edge
@@ -89,7 +92,7 @@ class Watching:
         return PlainTextResponse("ready\n")
 
     async def metrics(self, _request: Request) -> Response:
-        ledger = await self._edge.read(lambda store: store.ledger())
+        ledger = reduce(both, await self._edge.read_layers(lambda store: store.ledger()))
         text = metrics_text(ledger, self._outbox.counts, self._outbox.failing(), len(self._edge.connections))
         return Response(text, media_type=_METRICS)
 

@@ -60,6 +60,18 @@ class Edge:
             return await self.call(lambda engine: work(engine.store))
         return await asyncio.wrap_future(self._reading.submit(work))
 
+    @property
+    def has_layer(self) -> bool:
+        """Are there messages that cannot be read beside the node, though others can?"""
+        return self._reading is not None and any(queue.transient for queue in self.plan.queues.values())
+
+    async def read_layers(self, work: Callable[[Store], Result]) -> list[Result]:
+        """Look into the store, and at the messages of transient queues, which the node alone has: what each gives."""
+        found = [await self.read(work)]
+        if self.has_layer:
+            found.append(await self.call(lambda engine: work(engine.store.layer)))
+        return found
+
     async def take(self, incoming: Incoming) -> Arrived | MessageRefused:
         """Take a message in. It is durable then, if its queue is."""
         (answer,) = await self.take_many([incoming])
