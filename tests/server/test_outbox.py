@@ -379,7 +379,8 @@ def test_what_came_of_sending_comes_in_once_though_the_store_was_lost_after_the_
         for number in (1, 2):
             node.post("jobs", f"<job>{number}</job>")
         came = "back" if status == 200 else "jobErrors"
-        node.until(lambda: len(node.bodies(came)) >= 2 and not lost)
+        node.until(lambda: not lost and node.client.get("/api/messages").status_code == 200)  # it is there again
+        node.until(lambda: len(node.bodies(came)) >= 2)
         assert len({node.get(f"/api/messages/{one['id']}")["cause"] for one in all_of(node, came)}) == 2
         assert len(node.bodies(came)) == len(there.got) == 2
 
