@@ -5,13 +5,10 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable, Sequence, Set
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
-from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
 from demaq.diagnostics import DemaqError
@@ -19,6 +16,7 @@ from demaq.engine.errors import printable
 from demaq.files import write_whole
 from demaq.gateways.json import JsonInvalid, json_to_xml
 from demaq.gateways.parcel import Parcel, Undelivered
+from demaq.gateways.threads import Threads
 from demaq.logs import logger, tell
 
 _LOG = logger("folders")
@@ -32,8 +30,6 @@ _MOVERS = 4  # threads for each folder that is watched
 _WRITERS = 32  # threads for files that go out
 TAKEN, REFUSED = "taken", "refused"  # folders inside, for files that were
 _MOVING = ".moving"  # a folder inside, for files on their way there: nobody else puts anything under their names
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +115,15 @@ class _Watched:
         self._longest = longest
         self._stuck: set[Path] = set()  # others go before
         self._refused: dict[str, str] = {}  # why, by their keys: it is told once
-        self._threads = ThreadPoolExecutor(_MOVERS, thread_name_prefix="folder")  # nobody else waits for its disk
+        self._threads = Threads(_MOVERS, "folder")
 
     def close(self) -> None:
-        self._threads.shutdown(wait=False)
-
-    async def _in_thread(self, work: Callable[..., Result], *given: object) -> Result:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *given)
+        self._threads.close()
 
     async def turn(self) -> bool:
         """Take in the oldest files; are there more?"""
-        paths, is_more = await self._in_thread(_still, self._folder, self._stuck, self._largest)
-        found = await self._in_thread(_read_all, paths, self._largest, self._longest())
+        paths, is_more = await self._threads.run(_still, self._folder, self._stuck, self._largest)
+        found = await self._threads.run(_read_all, paths, self._largest, self._longest())
         await asyncio.gather(*(self._one(seen) for seen in found))  # they begin in this order
         return is_more
 
@@ -138,7 +131,7 @@ class _Watched:
         read = seen.read
         try:
             reason = await (self._no_message(seen, read) if isinstance(read, _NoMessage) else self._answer(read))
-            await self._in_thread(_put_aside, seen, self._folder, reason)
+            await self._threads.run(_put_aside, seen, self._folder, reason)
         except LeftAlone:
             return
         except Exception as error:  # noqa: BLE001  # the others are taken in
@@ -281,23 +274,15 @@ def _fitting(name: str, ending: str) -> str:
     return os.fsdecode(os.fsencode(name)[: _LONGEST_NAME - len(ending.encode())]) + ending
 
 
-class FileTransport:
+class FileTransport(Threads):
     """Writes messages into folders."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(_WRITERS, thread_name_prefix="files")  # nobody else waits for a disk
-
-    async def __aenter__(self) -> "FileTransport":
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        super().__init__(_WRITERS, "files")
 
     async def send(self, parcel: Parcel) -> None:
         """Write a message: whole or not at all, and the same file if it is written again. Raises `Undelivered`."""
-        await asyncio.get_running_loop().run_in_executor(self._threads, _write, parcel)
+        await self.run(_write, parcel)
 
 
 def _write(parcel: Parcel) -> None:

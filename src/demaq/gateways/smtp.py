@@ -1,16 +1,14 @@
 """Messages that go out by mail."""
 
-import asyncio
 import smtplib
 import socket
 import ssl
-from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
 from urllib.parse import urlsplit
 
 from demaq.gateways.destinations import mail_address, shown
 from demaq.gateways.mail import mail_of
 from demaq.gateways.parcel import Parcel, Undelivered
+from demaq.gateways.threads import Threads
 from demaq.model import MailSettings
 
 _PORTS = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
@@ -19,21 +17,12 @@ _AT_ONCE = 32  # mails
 _CLOSING = 421  # the code of a server that ends the connection
 
 
-class SmtpTransport:
+class SmtpTransport(Threads):
     """Gives mail to a server, which brings it to whom it is for."""
 
     def __init__(self, settings: MailSettings) -> None:
+        super().__init__(_AT_ONCE, "mail")
         self._settings = settings
-
-        self._threads = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="mail")  # nobody else waits for a mail server
-
-    async def __aenter__(self) -> "SmtpTransport":
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
     async def send(self, parcel: Parcel) -> None:
         """Send a message by mail; raises `Undelivered`."""
@@ -41,7 +30,7 @@ class SmtpTransport:
         if to is None:
             text = f"{shown(parcel.to)} is not the address of one who gets mail"
             raise Undelivered("disconnectedTransport", text, is_final=True)
-        await asyncio.get_running_loop().run_in_executor(self._threads, self._send, parcel, to)
+        await self.run(self._send, parcel, to)
 
     def _send(self, parcel: Parcel, to: str) -> None:
         mail = mail_of(parcel.message, to, self._settings.sender, parcel.identity)

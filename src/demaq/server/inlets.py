@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -19,8 +18,9 @@ from demaq.gateways.folders import FoundFile, LeftAlone, watch
 from demaq.gateways.mail import MailInvalid, read_mail
 from demaq.gateways.soap.envelope import Fault
 from demaq.gateways.soap.requests import looks_like_envelope, open_envelope, read_request
-from demaq.model import ServerSettings, Value
+from demaq.model import Value
 from demaq.server.edge import Edge
+from demaq.server.encryption import encryption
 from demaq.server.relays import Relays, Session
 from demaq.store import StoreUnavailable
 
@@ -39,7 +39,7 @@ async def mailbox(edge: Edge, listening: socket.socket | None) -> AsyncIterator[
     loop = asyncio.get_running_loop()
     relays = Relays(edge.settings.mail)
     handler = _Mailbox(edge, addresses, relays)
-    settings = {"data_size_limit": edge.settings.server.largest, "tls_context": _encryption(edge.settings.server)}
+    settings = {"data_size_limit": edge.settings.server.largest, "tls_context": encryption(edge.settings.server)}
 
     def session() -> Session:
         return Session(relays, handler, enable_SMTPUTF8=True, ident="Demaq", loop=loop, timeout=60, **settings)
@@ -54,15 +54,6 @@ async def mailbox(edge: Edge, listening: socket.socket | None) -> AsyncIterator[
             if isinstance(each.transport, asyncio.WriteTransport):
                 each.transport.abort()
         await asyncio.sleep(0)  # sockets are closed in the loop's next turn
-
-
-def _encryption(server: ServerSettings) -> ssl.SSLContext | None:
-    """How mail is encrypted for those who ask for it (STARTTLS): with the certificate of the server, if it has one."""
-    if server.certificate is None:
-        return None
-    found = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    found.load_cert_chain(server.certificate, server.key)
-    return found
 
 
 class _Mailbox:

@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-import ssl
 import threading
 from contextlib import ExitStack
 from functools import partial
@@ -25,6 +24,7 @@ from demaq.model import EdgeSettings, ServerSettings
 from demaq.node import Node
 from demaq.server.app import application
 from demaq.server.edge import Edge
+from demaq.server.encryption import encryption
 from demaq.server.guard import is_loopback
 from demaq.server.inlets import folders, mailbox
 from demaq.server.loop import Loop
@@ -52,8 +52,7 @@ class Serving:
         self._node = node
         self._settings = settings
         server, mail = settings.server, settings.mail
-        if server.certificate is not None and server.key is not None:
-            _check_certificate(server.certificate, server.key)
+        _check_encryption(server)
         with ExitStack() as opened:
             self._socket = opened.enter_context(
                 _listening(server.host, server.port, "name another with --port, or any that is free with --port 0")
@@ -261,12 +260,13 @@ def _place_for_others(server: ServerSettings) -> str | None:
     return "by `proxies`" if server.proxies else None
 
 
-def _check_certificate(certificate: str, key: str) -> None:
+def _check_encryption(server: ServerSettings) -> None:
     try:
-        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
+        encryption(server)
     except OSError as error:  # of ssl, too
+        reason = error.strerror or error
         raise ServerRefused(
-            f"TLS cannot use {certificate} and {key}, which [server] names: {error.strerror or error}"
+            f"TLS cannot use {server.certificate} and {server.key}, which [server] names: {reason}"
         ) from error
 
 

@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ def run_without_spark(endpoints: Endpoints, *, is_auto: bool, **options: Any) ->
     """Run a pipeline in this process, row by row or as tables; None if Spark is the better place and `is_auto` lets it
     be used. `options` are those of `run_here`."""
     for way in _ways(endpoints, is_auto=is_auto):
-        ran = way(endpoints, is_auto=is_auto, **options)
+        ran = way(endpoints, **options)
         if ran is not None:
             return ran
     return None if is_auto else run_here(endpoints, **options)
@@ -35,17 +36,18 @@ def run_without_spark(endpoints: Endpoints, *, is_auto: bool, **options: Any) ->
 
 def _ways(endpoints: Endpoints, *, is_auto: bool) -> "list[Callable[..., Ran | None]]":
     """What to try, by how much there is to be read."""
+    as_tables = partial(_as_tables, is_auto=is_auto)
     if endpoints.of_spark:
         return []
     size = size_of(endpoints)
     if size <= FEW:
-        return [_by_rows, _as_tables]
+        return [_by_rows, as_tables]
     if is_auto and size > AS_TABLES:
         return []
-    return [_as_tables, _by_rows] if size <= SMALL else [_as_tables]
+    return [as_tables, _by_rows] if size <= SMALL else [as_tables]
 
 
-def _by_rows(endpoints: Endpoints, *, is_auto: bool, **options: Any) -> Ran | None:  # noqa: ARG001  # as the other way
+def _by_rows(endpoints: Endpoints, **options: Any) -> Ran | None:
     try:
         return run_here(endpoints, most=_FOUND, **options)
     except TooManyFacts:
